@@ -30,6 +30,7 @@ mod sitemaps;
 mod steer;
 mod withdraw;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,6 @@ use self::pool::Pooled;
 pub use self::post::{Post, Standing, Stored};
 use self::progress::Reports;
 use self::quota::Quotas;
-use self::run::Leases;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
 use self::settle::Judge;
 use self::sitemaps::Sitemaps;
@@ -63,7 +63,7 @@ use crate::commit::{CommitError, Committer, Totals};
 use crate::deadline::Deadline;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{FingerprintSet, Frontier, Opening, Via};
+use crate::frontier::{FingerprintSet, Frontier, Lease, Opening, Via};
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::scope::Scope;
@@ -78,6 +78,9 @@ const SKIPS_REMEMBERED: usize = 500_000;
 
 /// Receives events. Called in the loop: it must not wait.
 pub type Listener = Box<dyn FnMut(CrawlEvent) + Send>;
+
+/// The leases of the visits under way.
+type Leases = HashMap<tokio::task::Id, Lease>;
 
 /// One crawl.
 pub struct Engine<F, S> {

@@ -1,6 +1,5 @@
 //! The loop of a run: leases, spawns, settles, commits, sleeps. The only place that sleeps.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::group::{Committing, GROUP_TIME};
 use super::permits::Use;
-use super::{End, Engine, Stop, Summary, allowance, post};
+use super::{End, Engine, Leases, Stop, Summary, allowance, post};
 use crate::clock::{Clock, Now};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Lease, Permit};
+use crate::frontier::Permit;
 use crate::store::{Store, StoreError};
 use crate::visit::{self, Outcome};
 
@@ -24,9 +23,6 @@ const PENDING_BYTES: usize = 24 * 1024 * 1024;
 const DRAIN: Duration = Duration::from_secs(8);
 
 type Visit = (Permit, Result<Outcome, StoreError>);
-
-/// The leases of the visits under way.
-pub(super) type Leases = HashMap<tokio::task::Id, Lease>;
 
 /// What is under way while the loop runs.
 pub(super) struct Run<S> {
@@ -47,7 +43,7 @@ impl<S> Default for Run<S> {
     fn default() -> Self {
         Self {
             visits: JoinSet::new(),
-            leases: HashMap::new(),
+            leases: Leases::new(),
             committing: None,
             stopping: None,
             end_entered: false,

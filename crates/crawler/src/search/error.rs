@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::query::QueryError;
+use tantivy::query::QueryParserError;
+
 use crate::causes::{Cause, with_causes};
 use crate::store::StoreError;
+
+/// The fields that a query may name, for messages.
+const NAMED: &str = "title, description, headings, text, host, lang, url, status, depth";
 
 /// Why the full-text index can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -77,5 +81,48 @@ impl From<tantivy::TantivyError> for SearchError {
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> Self {
         Self::Index(error.into())
+    }
+}
+
+/// What is wrong with a query, in words for whoever wrote it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// It ends too early.
+    #[error(
+        "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes"
+    )]
+    Syntax,
+    /// It names a field that pages don't have.
+    #[error("there is no field `{0}`; fields are {NAMED}; put a word with a colon in quotes")]
+    NoField(String),
+    /// Every word of it is excluded.
+    #[error("it only excludes words")]
+    OnlyExcludes,
+    /// A field of numbers is compared with something else.
+    #[error("status and depth need a whole number")]
+    NoNumber,
+    /// It names a field that is only shown.
+    #[error("field `{0}` can't be searched; fields are {NAMED}")]
+    NotSearched(String),
+    /// It has a phrase for a field that is compared as a whole.
+    #[error("field `{0}` needs one word, not a phrase")]
+    Phrase(String),
+    /// Anything else that its parser refuses.
+    #[error(transparent)]
+    Other(QueryParserError),
+}
+
+impl From<QueryParserError> for QueryError {
+    fn from(error: QueryParserError) -> Self {
+        match error {
+            QueryParserError::SyntaxError(_) => Self::Syntax,
+            QueryParserError::FieldDoesNotExist(name) => Self::NoField(name),
+            QueryParserError::AllButQueryForbidden => Self::OnlyExcludes,
+            QueryParserError::ExpectedInt(_) => Self::NoNumber,
+            QueryParserError::FieldNotIndexed(name) => Self::NotSearched(name),
+            QueryParserError::FieldDoesNotHavePositionsIndexed(name) => Self::Phrase(name),
+            error => Self::Other(error),
+        }
     }
 }

@@ -28,13 +28,13 @@ mod writer;
 
 pub use self::catch_up::{Built, forget, is_behind, rebuild, take_up};
 pub use self::cost::PagesInMemory;
-pub use self::error::SearchError;
+pub use self::error::{QueryError, SearchError};
 pub(crate) use self::feed::Indexing;
 pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
 pub use self::json::Part;
 pub use self::parts::{index_parts, is_index, lag};
 pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
-pub use self::query::{QueryError, Request};
+pub use self::query::Request;
 pub(crate) use self::texts::Excerpts;
 pub use self::texts::{PageText, page_texts};
 pub use self::time::{parse_since, parse_until};

@@ -3,15 +3,13 @@
 use std::ops::Bound;
 
 use jiff::Timestamp;
-use tantivy::query::{
-    BooleanQuery, BoostQuery, Occur, Query, QueryParser, QueryParserError, RangeQuery, TermQuery,
-};
+use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, QueryParser, RangeQuery, TermQuery};
 use tantivy::query_grammar::{UserInputAst, UserInputLeaf, UserInputLiteral, parse_query};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, Searcher, Term};
 
 use super::document::date;
-use super::error::SearchError;
+use super::error::{QueryError, SearchError};
 use super::language::UNKNOWN;
 use super::schema::Fields;
 use super::words::{Use, folded_text, has_words, tokenizers};
@@ -34,9 +32,6 @@ pub struct Request {
     /// Whether hits are counted by host and language.
     pub facets: bool,
 }
-
-/// The fields that a query may name, for messages.
-const NAMED: &str = "title, description, headings, text, host, lang, url, status, depth";
 
 /// Weights of words in these parts of a page; that of the main text is 1.
 const TITLE: f32 = 2.0;
@@ -162,58 +157,15 @@ fn has_terms(searcher: &Searcher, field: Field) -> Result<bool, SearchError> {
     Ok(false)
 }
 
-/// What is wrong with a query, in words for whoever wrote it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum QueryError {
-    /// It ends too early.
-    #[error(
-        "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes"
-    )]
-    Syntax,
-    /// It names a field that pages don't have.
-    #[error("there is no field `{0}`; fields are {NAMED}; put a word with a colon in quotes")]
-    NoField(String),
-    /// Every word of it is excluded.
-    #[error("it only excludes words")]
-    OnlyExcludes,
-    /// A field of numbers is compared with something else.
-    #[error("status and depth need a whole number")]
-    NoNumber,
-    /// It names a field that is only shown.
-    #[error("field `{0}` can't be searched; fields are {NAMED}")]
-    NotSearched(String),
-    /// It has a phrase for a field that is compared as a whole.
-    #[error("field `{0}` needs one word, not a phrase")]
-    Phrase(String),
-    /// Anything else that its parser refuses.
-    #[error(transparent)]
-    Other(QueryParserError),
-}
-
-impl From<QueryParserError> for QueryError {
-    fn from(error: QueryParserError) -> Self {
-        match error {
-            QueryParserError::SyntaxError(_) => Self::Syntax,
-            QueryParserError::FieldDoesNotExist(name) => Self::NoField(name),
-            QueryParserError::AllButQueryForbidden => Self::OnlyExcludes,
-            QueryParserError::ExpectedInt(_) => Self::NoNumber,
-            QueryParserError::FieldNotIndexed(name) => Self::NotSearched(name),
-            QueryParserError::FieldDoesNotHavePositionsIndexed(name) => Self::Phrase(name),
-            error => Self::Other(error),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
 
-    use super::{QueryError, Request};
+    use super::Request;
     use crate::extract::MainText;
     use crate::search::document::Document;
     use crate::search::writer::Writer;
-    use crate::search::{Search, SearchError};
+    use crate::search::{QueryError, Search, SearchError};
 
     fn search() -> (tempfile::TempDir, Search) {
         let top = tempfile::tempdir().unwrap();
