@@ -128,7 +128,7 @@ fn index(url: &str, index: &str, warc: &[&PathBuf]) -> Value {
 fn a_cluster_is_searched_as_the_same_crawl_on_one_machine() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, dir) = (server.database(), TempDir::new().unwrap());
-    let expires = wall() + Duration::from_secs(12);
+    let expires = wall() + Duration::from_secs(40);
     let resolve = format!("*:127.0.0.1:{}", sites(expires));
     let common = [
         "http://s0.test/",
