@@ -86,7 +86,7 @@ impl<T: Send + Sync + 'static> Figure<T> {
         known().unwrap_or_else(|| Err(Failure::busy(COUNTING)))
     }
 
-    /// The count of the database as it is after so many commits: of a crawl that doesn't run. Waits for it up to `patience`.
+    /// The count of the database as it is after so many commits or more: of a crawl that doesn't run. Waits for it up to `patience`.
     pub(super) async fn of(
         &self,
         commits: u64,
@@ -97,7 +97,7 @@ impl<T: Send + Sync + 'static> Figure<T> {
         let end = clock::instant() + patience;
         loop {
             let mut changed = self.changed.subscribe();
-            if let Some(last) = self.lock().last.as_ref().filter(|last| last.commits == commits) {
+            if let Some(last) = self.lock().last.as_ref().filter(|last| last.commits >= commits) {
                 return Ok(last.clone());
             }
             self.begin(reading, true, count.clone());
