@@ -57,7 +57,7 @@ const PUT: &str = "
 insert into kv(part, tree, key, value) select $1, $2, key, value from unnest($3::bytea[], $4::bytea[]) as new(key, value)";
 
 const PART: &str = "
-select part.fence, commits, standing.fence, idle, coalesce(queued, 0) from part left join standing on standing.part = part.id where id = $1";
+select part.fence, commits, standing.fence, idle, coalesce(queued, 0) from standing right join part on standing.part = part.id where id = $1";
 
 /// Its owners before can't commit any more, wherever they are.
 const PUT_PART: &str = "insert into part(id, fence, commits) values ($1, $2, $3)";
@@ -96,7 +96,7 @@ pub enum AddError {
     Moved(String),
     /// It belongs to the crawl.
     #[error(
-        "{0} is a database of this crawl already, or what an interrupted addition left: give an empty database"
+        "{0} is a database of this crawl already, or remains of an interrupted addition: give an empty database"
     )]
     Known(String),
     /// There would be fewer partitions than databases.
