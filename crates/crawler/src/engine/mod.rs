@@ -1,4 +1,4 @@
-//! Carries a crawl out. [`run`] is the loop; what an outcome means is judged in [`settlement`], without clock, store or runtime.
+//! Carries a crawl out. `run` is the loop; what an outcome means is judged in `settlement`, without clock, store or runtime.
 
 mod address;
 mod address_pool;

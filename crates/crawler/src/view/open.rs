@@ -16,11 +16,10 @@ use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
 use crate::live::{DirStore, Holder, OpenError};
-use crate::page_store;
 use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
-use crate::url::{CrawlUrl, FingerprintKey};
+use crate::url::FingerprintKey;
 use crate::warc::Directories;
 
 /// Why a crawl can't be read.
@@ -182,6 +181,7 @@ impl View {
     }
 
     /// Says where the files of the archive are, of a store that is that of no directory.
+    #[cfg(feature = "cluster")]
     #[must_use]
     pub(crate) fn with_archive(self, archive: Arc<Directories>) -> Self {
         Self { archive, ..self }
@@ -196,7 +196,8 @@ impl View {
     }
 
     /// The record of a URL's last visit as it is stored, with what may not be shown. Hosts that are new since they were read are read again.
-    pub(crate) fn stored_record(&self, url: &CrawlUrl) -> Result<Option<PageRecord>, StoreError> {
+    #[cfg(feature = "search")]
+    pub(crate) fn stored_record(&self, url: &crate::url::CrawlUrl) -> Result<Option<PageRecord>, StoreError> {
         let mut ids = self.host_ids();
         let mut host = ids.named(&self.store, &self.key, url.host())?;
         if host.is_none() {
@@ -205,7 +206,7 @@ impl View {
         }
         drop(ids);
         let Some(host) = host else { return Ok(None) };
-        page_store::record_of(&self.store, host, url.fingerprint(&self.key))
+        crate::page_store::record_of(&self.store, host, url.fingerprint(&self.key))
     }
 
     /// Shows in table `pages` only what may serve a purpose that the crawl declared.
