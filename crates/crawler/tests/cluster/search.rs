@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::program::{Worker, run, status, text};
-use crate::server::{Server, until};
+use crate::server::{Server, until, wait};
 
 const SITES: usize = 4;
 const PAGES: usize = 6;
@@ -164,6 +164,7 @@ fn a_cluster_is_searched_as_the_same_crawl_on_one_machine() {
     assert_eq!(built["pages"], 0, "nothing has changed: {built}");
 
     // The rest: what was stored since is added, what has expired meanwhile leaves the files.
+    wait(Duration::try_from(expires.duration_since(wall())).unwrap_or_default());
     until(|| wall() > expires);
     let resumed = run(&["cluster", "resume", &url, "--max-pages", "none"]);
     assert!(resumed.status.success(), "{}", text(&resumed));
