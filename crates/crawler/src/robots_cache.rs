@@ -433,7 +433,7 @@ fn next_hop(robots_fetch: &RobotsFetch, response: &Response) -> Result<RobotsFet
     if hops.iter().any(|hop| hop == url.as_str()) {
         return Err(BadRedirect::Loop);
     }
-    Ok(RobotsFetch { origin: robots_fetch.origin.clone(), url, hops, judged: false, for_other: None })
+    Ok(RobotsFetch { hops, ..RobotsFetch::new(robots_fetch.origin.clone(), url) })
 }
 
 fn failure(kind: ErrorKind) -> Failure {

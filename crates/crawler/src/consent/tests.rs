@@ -58,13 +58,7 @@ impl Site {
             Arc::default(),
         );
         let origin = url("http://a.test/").origin();
-        let robots_fetch = RobotsFetch {
-            url: origin.robots_url().unwrap(),
-            origin,
-            hops: Vec::new(),
-            judged: false,
-            for_other: None,
-        };
+        let robots_fetch = RobotsFetch::new(origin.clone(), origin.robots_url().unwrap());
         let answer = Ok(response(200, &[], robots_txt));
         let RobotsStep::Known(robots) = robots.answered(&robots_fetch, &answer, Now::of_day(at(0))).unwrap()
         else {

@@ -37,6 +37,13 @@ pub struct RobotsFetch {
     pub for_other: Option<HopId>,
 }
 
+impl RobotsFetch {
+    /// The request for an origin's robots.txt that no redirect led to.
+    pub fn new(origin: Origin, url: CrawlUrl) -> Self {
+        Self { origin, url, hops: Vec::new(), judged: false, for_other: None }
+    }
+}
+
 /// A host as stored; JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {

@@ -160,7 +160,7 @@ mod tests {
         let origin = CrawlUrl::parse("https://a.test:8443/").unwrap().origin();
         let url = CrawlUrl::parse("http://b.test/robots.txt?of=a").unwrap();
         let hops = vec!["https://a.test:8443/robots.txt".to_owned()];
-        let robots_fetch = RobotsFetch { origin, url, hops, judged: false, for_other: None };
+        let robots_fetch = RobotsFetch { hops, ..RobotsFetch::new(origin, url) };
         let request = HopRequest::new(ID, &robots_fetch);
         let read: HopRequest = postcard::from_bytes(&postcard::to_allocvec(&request).unwrap()).unwrap();
         assert_eq!(read.robots_fetch(), Some(RobotsFetch { for_other: Some(ID), ..robots_fetch }));

@@ -27,13 +27,7 @@ impl Asked {
     fn new() -> Self {
         let store = Arc::new(MemoryStore::default());
         let origin = CrawlUrl::parse("http://a.test/").unwrap().origin();
-        let robots_fetch = RobotsFetch {
-            url: origin.robots_url().unwrap(),
-            origin,
-            hops: Vec::new(),
-            judged: false,
-            for_other: None,
-        };
+        let robots_fetch = RobotsFetch::new(origin.clone(), origin.robots_url().unwrap());
         Self { cache: cache(&store), store, robots_fetch }
     }
 

@@ -26,13 +26,7 @@ fn cache(store: &Arc<MemoryStore>, budget: u64) -> RobotsCache<MemoryStore> {
 
 fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str, second: i64) -> Arc<Entry> {
     let origin = origin(name);
-    let robots_fetch = RobotsFetch {
-        url: origin.robots_url().unwrap(),
-        origin,
-        hops: Vec::new(),
-        judged: false,
-        for_other: None,
-    };
+    let robots_fetch = RobotsFetch::new(origin.clone(), origin.robots_url().unwrap());
     let response = Response {
         status,
         version: "HTTP/1.1",

@@ -62,13 +62,7 @@ pub(super) fn clearance<F: Fetch, S: Store>(
         }
         Known::Stale(_) | Known::Missing => {
             let url = robots_url(&origin)?;
-            return Ok(Clearance::Robots(RobotsFetch {
-                origin,
-                url,
-                hops: Vec::new(),
-                judged: false,
-                for_other: None,
-            }));
+            return Ok(Clearance::Robots(RobotsFetch::new(origin, url)));
         }
     };
     if entry.deferred {

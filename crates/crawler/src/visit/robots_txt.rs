@@ -123,11 +123,7 @@ async fn read_answer<F: Fetch, S: Store>(
         let held = context.pages.read_pool.hold(hop.bytes());
         return Ok(answered(requested, held, Event::HopForOther(Box::new(hop))));
     }
-    let asking = if is_before {
-        RobotsFetch { origin, url: url.clone(), hops: Vec::new(), judged: false, for_other: None }
-    } else {
-        robots_fetch.clone()
-    };
+    let asking = if is_before { RobotsFetch::new(origin, url.clone()) } else { robots_fetch.clone() };
     let robots = Arc::clone(context);
     let read = move || {
         let step = robots.robots.answered(&asking, &answer, ended)?;

@@ -86,13 +86,8 @@ fn item(tries: u8) -> QueuedUrl {
 fn robots_fetch() -> RobotsFetch {
     let of = CrawlUrl::parse("http://b.test/").unwrap();
     let url = CrawlUrl::parse("http://a.test/robots.txt").unwrap();
-    RobotsFetch {
-        origin: of.origin(),
-        url,
-        hops: vec!["http://b.test/robots.txt".to_owned()],
-        judged: true,
-        for_other: None,
-    }
+    let hops = vec!["http://b.test/robots.txt".to_owned()];
+    RobotsFetch { hops, judged: true, ..RobotsFetch::new(of.origin(), url) }
 }
 
 fn sitemap(tries: u8) -> Work {
