@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crawler::cluster;
-use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::judge::{GAP, Judge};
 use crate::member::Worker as Member;
 use crate::program::{
-    LEASE, Worker, at_work, expect_clean_audit, expect_clean_audit_of, expect_polite_and_whole, init_at,
-    init_with, run, status, text,
+    LEASE, Worker, at_work, expect_clean_audit, expect_clean_audit_of, expect_polite_and_whole,
+    expect_silence, init_at, init_with, run, status, survivors, text,
 };
 use crate::proxy::Proxy;
 use crate::server::{Server, until, wait};
@@ -108,20 +107,9 @@ fn no_host_is_asked_by_two_workers_and_nothing_is_lost_when_one_of_two_databases
     let (url, second, judge, dir) =
         (first.database(), other.database(), Judge::start(), TempDir::new().unwrap());
     init(&url, &second, &judge, &[]);
-    let [mut suspended, killed, mut lasting] =
-        ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
-    until(|| at_work(&url) == 3 && judge.count() > 10);
-    suspended.signal(Signal::STOP);
-    drop(killed);
-    wait(LEASE * 2);
-    suspended.signal(Signal::CONT);
-    until(|| at_work(&url) == 2);
+    let [mut suspended, mut lasting] = survivors(&url, &judge, dir.path());
     other.kill();
-    let count = judge.count();
-    wait(LEASE * 2);
-    let meanwhile = judge.count();
-    wait(LEASE);
-    assert_eq!(judge.count(), meanwhile, "without a lease in each no host is asked ({count} at the outage)");
+    let meanwhile = expect_silence(&judge);
     assert!(u64::from(meanwhile) < Judge::truth().len() as u64, "it was in the middle");
     let owners = number(&first, &url, "select count(*) from worker where alive");
     assert_eq!(owners, 2, "an outage that all see kills nobody");

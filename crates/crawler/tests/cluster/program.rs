@@ -374,26 +374,38 @@ fn a_crawl_is_stopped_and_resumed() {
     expect_polite_and_whole(&judge, 0);
 }
 
+/// Starts three workers, suspends one for longer than its lease, and kills one. Returns the first, which runs again, and the third.
+pub(crate) fn survivors(url: &str, judge: &Judge, dir: &Path) -> [Worker; 2] {
+    let [suspended, killed, lasting] =
+        ["suspended", "killed", "lasting"].map(|name| Worker::start(url, dir, name));
+    until(|| at_work(url) == 3 && judge.count() > 10);
+    suspended.signal(Signal::STOP);
+    drop(killed);
+    wait(LEASE * 2);
+    suspended.signal(Signal::CONT);
+    until(|| at_work(url) == 2);
+    [suspended, lasting]
+}
+
+/// Waits for longer than the leases of all workers, whose database is away: in the end none asks a host. Returns how many requests were made.
+pub(crate) fn expect_silence(judge: &Judge) -> u32 {
+    let count = judge.count();
+    wait(LEASE * 2);
+    let meanwhile = judge.count();
+    wait(LEASE);
+    assert_eq!(judge.count(), meanwhile, "without a lease no host is asked ({count} at the outage)");
+    meanwhile
+}
+
 /// One worker is suspended for two leases, one is killed, and the database is away for longer than a lease.
 #[test]
 fn no_host_is_asked_by_two_workers_whatever_fails() {
     let Some(mut server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
     init(&url, &judge);
-    let [mut suspended, killed, mut lasting] =
-        ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
-    until(|| at_work(&url) == 3 && judge.count() > 10);
-    suspended.signal(Signal::STOP);
-    drop(killed);
-    wait(LEASE * 2);
-    suspended.signal(Signal::CONT);
-    until(|| at_work(&url) == 2);
+    let [mut suspended, mut lasting] = survivors(&url, &judge, dir.path());
     server.kill();
-    let count = judge.count();
-    wait(LEASE * 2);
-    let meanwhile = judge.count();
-    wait(LEASE);
-    assert_eq!(judge.count(), meanwhile, "without a lease no host is asked ({count} at the outage)");
+    expect_silence(&judge);
     server.run();
     assert_eq!([lasting.code(), suspended.code()], [Some(0), Some(0)]);
     // In flight at each of the three faults.
