@@ -3,6 +3,7 @@
 
 pub mod failing_io;
 pub mod hostile;
+pub mod memory;
 pub mod name_server;
 pub mod oracle;
 pub mod output_dir;

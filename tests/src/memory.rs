@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::wire::rest;
-
 /// The most memory that a program had resident, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peak(pub u64);
@@ -54,10 +52,23 @@ impl Watch {
     }
 }
 
-fn high_water(pid: u32) -> Option<u64> {
+/// The most memory that a process had resident so far, in bytes; none when it is gone.
+///
+/// 0 while it is a child of this process that has not taken up its own program: until then it shares this process's memory (as `vfork` has
+/// it, and shortly after `spawn` has returned too), and the kernel's mark would be this process's.
+pub fn high_water(pid: u32) -> Option<u64> {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    // Read first: once the program is its own, so is the mark.
+    let own = pid == std::process::id() || program(&pid.to_string())? != program("self")?;
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+    let bytes = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
+    Some(if own { bytes } else { 0 })
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing wakes the watch up but time")]
+fn rest(time: Duration) {
+    thread::sleep(time);
 }
 
 #[cfg(test)]
@@ -72,5 +83,34 @@ mod tests {
         rest(Duration::from_millis(100));
         assert!(watch.end() >= Peak(before.max(64 << 20)), "{}", held.len());
         assert_eq!(high_water(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_child_s_peak_is_never_that_of_the_test_that_starts_it() {
+        use std::process::{Command, Stdio};
+        const HELD: usize = 256 << 20;
+
+        // Other threads that map memory hold up the moment in which the child takes up its own program: without the look at the program, about
+        // one reading in a hundred was this process's.
+        let held = vec![1_u8; HELD];
+        let over = Arc::new(AtomicBool::new(false));
+        let mappers = [(); 3].map(|()| {
+            let stop = Arc::clone(&over);
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::black_box(vec![1_u8; 32 << 20]);
+                }
+            })
+        });
+        for _ in 0..300 {
+            let mut child = Command::new("true").stdin(Stdio::null()).spawn().unwrap();
+            let peak = high_water(child.id()).unwrap_or(0);
+            assert!(child.wait().unwrap().success());
+            assert!(peak < held.len() as u64, "{peak}");
+        }
+        over.store(true, Ordering::Relaxed);
+        for mapper in mappers {
+            mapper.join().unwrap();
+        }
     }
 }

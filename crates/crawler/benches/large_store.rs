@@ -75,7 +75,11 @@ fn read(dir: &Path, arguments: &[&str]) -> Result<()> {
     let (_never, pause) = channel::<()>();
     let mut most = 0;
     let status = loop {
-        most = most.max(figure(&format!("/proc/{}/status", child.id()), "VmHWM:").unwrap_or(0));
+        // Until the child has taken up its own program, its mark is this process's.
+        let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        if program(&child.id().to_string()) != program("self") {
+            most = most.max(figure(&format!("/proc/{}/status", child.id()), "VmHWM:").unwrap_or(0));
+        }
         if let Some(status) = child.try_wait()? {
             break status;
         }

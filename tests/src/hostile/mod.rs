@@ -6,12 +6,10 @@ pub mod http;
 mod log;
 mod scenario;
 mod server;
-mod watch;
 mod wire;
 
 pub use certificates::{Authority, Fault};
 pub use log::{Contact, impolite};
 pub use scenario::{At, Expect, Scenario, Serve, Tls};
 pub use server::HostileWeb;
-pub use watch::{Peak, Watch};
 pub use wire::{Ask, Wire};

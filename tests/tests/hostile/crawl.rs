@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use whole_program::hostile::{HostileWeb, Peak, Scenario, Watch};
+use whole_program::hostile::{HostileWeb, Scenario};
+use whole_program::memory::{Peak, Watch};
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Server, Sites};

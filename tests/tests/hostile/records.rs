@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use whole_program::hostile::http::{answer, gzip};
-use whole_program::hostile::{Ask, HostileWeb, Peak, Scenario, Serve, Watch};
+use whole_program::hostile::{Ask, HostileWeb, Scenario, Serve};
+use whole_program::memory::{Peak, Watch};
 use whole_program::program::{Crawl, PATIENCE};
 
 /// The memory that no crawl may pass.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use whole_program::hostile::{Peak, Watch};
+use whole_program::memory::{Peak, Watch};
 use whole_program::program::Output;
 use whole_program::site::{Answer, Sites};
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use whole_program::program::{Crawl, Running};
+use whole_program::memory::high_water;
+use whole_program::program::Crawl;
 use whole_program::random::Random;
 
 /// Largest body by default.
@@ -112,13 +113,6 @@ fn start() -> SocketAddr {
     address
 }
 
-/// The most memory that the program had so far, in bytes; none when it is gone.
-fn peak(running: &Running) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10)
-}
-
 /// Crawls hosts of these kinds, so many of each; gives the peak of memory and the pages.
 fn crawl(kinds: &[(&str, usize)]) -> (u64, Vec<serde_json::Value>) {
     let address = start();
@@ -149,7 +143,7 @@ fn crawl(kinds: &[(&str, usize)]) -> (u64, Vec<serde_json::Value>) {
     .start();
     let (_keep, nobody) = channel::<()>();
     let mut most = 0;
-    while let Some(now) = peak(&running) {
+    while let Some(now) = high_water(running.pid()) {
         most = most.max(now);
         assert!(nobody.recv_timeout(Duration::from_millis(20)).is_err());
     }
