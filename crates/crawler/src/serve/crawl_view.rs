@@ -71,6 +71,10 @@ impl CrawlView {
     }
 
     /// A number that changes with what is committed.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(clippy::unnecessary_wraps, reason = "a cluster may not answer")
+    )]
     pub(super) fn commits(&self) -> Result<u64, Failure> {
         #[cfg(feature = "cluster")]
         if let Some(cluster) = &self.cluster {

@@ -24,6 +24,7 @@ pub enum Served {
 
 impl Served {
     /// The directory; none for a crawl on many machines.
+    #[cfg_attr(not(feature = "cluster"), expect(clippy::unnecessary_wraps, reason = "a cluster has none"))]
     pub(super) fn root(&self) -> Option<&Path> {
         match self {
             Self::Dir(root) => Some(root),
@@ -34,6 +35,7 @@ impl Served {
 
     /// The directory that has the full-text index; none where none was named.
     #[cfg(feature = "search")]
+    #[cfg_attr(not(feature = "cluster"), expect(clippy::unnecessary_wraps, reason = "a directory has one"))]
     pub(super) fn index(&self) -> Option<&Path> {
         match self {
             Self::Dir(root) => Some(root),

@@ -161,7 +161,10 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
 
 impl SearchArgs {
     /// Where the index is, and the query. With `--cluster` there is no DIR: its place has the first word.
-    #[cfg_attr(not(feature = "cluster"), expect(unused_variables, reason = "there are directories alone"))]
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(unused_variables, clippy::unnecessary_wraps, reason = "there are directories alone")
+    )]
     fn asked(&self, console: Console) -> anyhow::Result<(&Path, String)> {
         let words = self.query.join(" ");
         #[cfg(feature = "cluster")]
