@@ -9,7 +9,7 @@ use crawler::audit::{AuditRules, Report, audit};
 use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
 use crawler::config::{self, Record, Settings};
-use crawler::engine::{Engine, EngineSettings, Post, Stop, Summary};
+use crawler::engine::{Engine, EngineParts, EngineSettings, PartitionParts, Post, Stop, Summary};
 use crawler::event::CrawlEvent;
 use crawler::frontier::FrontierLimits;
 use crawler::job;
@@ -229,10 +229,9 @@ impl<S: Store> Crawl<S> {
         };
         let (_stop, stopped) = watch::channel(Stop::No);
         let store = Arc::clone(&self.store);
-        let mut engine = Engine::open(engine, context, &store, scope, committer, Box::new(listener))?;
-        if let Some(post) = post {
-            engine.take_post(post);
-        }
+        let partition = PartitionParts { post, ..PartitionParts::default() };
+        let parts = EngineParts { partition, ..EngineParts::new(committer, Box::new(listener)) };
+        let mut engine = Engine::open(engine, context, &store, scope, parts)?;
         // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
             .await

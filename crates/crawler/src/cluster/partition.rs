@@ -15,7 +15,8 @@ use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
 use crate::engine::{
-    AddressPool, Allowance, Engine, EngineSettings, LOST, Pool, Post, Standing, Stop, Stored, Summary,
+    AddressPool, Allowance, Engine, EngineParts, EngineSettings, LOST, PartitionParts, Pool, Post, Standing,
+    Stop, Stored, Summary,
 };
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
@@ -136,22 +137,21 @@ fn open(
         }
     };
     let scope = shared.scope.clone();
-    let mut engine = Engine::open(engine, context, &store, scope, committer, Box::new(listener))?;
     let place = Place { part, of: shared.partitions };
     let fence = u64::try_from(claim.fence).unwrap_or_default();
-    engine.take_post(Post::new(place, fence, letters, standing));
-    engine.keep_to(shared.deadline.clone());
-    if let Some(pool) = &shared.pool {
-        engine.keep_pace(Arc::clone(pool));
-    }
-    if let Some(addresses) = &shared.addresses {
-        engine.share_addresses(Arc::clone(addresses));
-    }
-    if let Some(allowance) = allowance {
-        engine.keep_within(allowance);
-    }
-    engine.take_up_pauses(Arc::clone(&shared.pauses))?;
-    Ok(engine)
+    let partition = PartitionParts {
+        post: Some(Post::new(place, fence, letters, standing)),
+        deadline: Some(shared.deadline.clone()),
+        allowance,
+        pool: shared.pool.clone(),
+        addresses: shared.addresses.clone(),
+    };
+    let parts = EngineParts {
+        pauses: Some(Arc::clone(&shared.pauses)),
+        partition,
+        ..EngineParts::new(committer, Box::new(listener))
+    };
+    Engine::open(engine, context, &store, scope, parts)
 }
 
 #[cfg(test)]

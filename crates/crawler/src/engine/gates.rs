@@ -2,11 +2,9 @@
 //! the end of a worker's lease.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{Addresses, Turn};
-use super::address_pool::AddressPool;
 use super::quota::Quotas;
 use super::shortage::Shortage;
 use crate::clock::Now;
@@ -29,21 +27,9 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>) -> Self {
+    pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>, deadline: Option<Deadline>) -> Self {
         let (quota_wait, quotas_entered) = (None, Vec::new());
-        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default(), deadline: None }
-    }
-
-    /// Has the hosts of one address take turns with those of other partitions, where they do with each other.
-    pub(super) fn share_addresses(&mut self, delay: Duration, pool: Arc<AddressPool>) {
-        if self.addresses.is_some() {
-            self.addresses = Some(Addresses::shared(delay, pool));
-        }
-    }
-
-    /// Closes for good at this deadline, or when it is moved on, then.
-    pub(super) fn keep_to(&mut self, deadline: Deadline) {
-        self.deadline = Some(deadline);
+        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default(), deadline }
     }
 
     /// Whether hosts may be asked now: the worker's lease of them isn't over.
@@ -152,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_a_quota_is_reported_once_and_only_if_a_host_was_ready() {
-        let mut gates = Gates::new(Quotas::new(Some(1.0), None, at(0)), None);
+        let mut gates = Gates::new(Quotas::new(Some(1.0), None, at(0)), None, None);
         let permit = Permit::of_a_test();
         let mut reported = Vec::new();
         // When, and whether a host is ready meanwhile.
@@ -168,10 +154,10 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_after_the_deadline() {
-        let mut gates = Gates::new(Quotas::new(None, None, at(0)), None);
+        let mut gates = Gates::new(Quotas::new(None, None, at(0)), None, None);
         assert!(gates.let_one_more(at(0), || true));
         assert_eq!(gates.opens(at(7).mono), Some(at(7).mono));
-        gates.keep_to(Deadline::default());
+        let mut gates = Gates { deadline: Some(Deadline::default()), ..gates };
         assert!(!gates.let_one_more(at(0), || true), "no lease yet");
         assert_eq!(gates.opens(at(7).mono), None, "each tick looks again");
     }

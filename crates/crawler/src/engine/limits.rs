@@ -42,7 +42,8 @@ impl Taken {
 }
 
 impl Limits {
-    pub(super) fn new(settings: &EngineSettings) -> Self {
+    /// `own`: the partition's part, where this is one of a cluster's crawl.
+    pub(super) fn new(settings: &EngineSettings, own: Option<Arc<Allowance>>) -> Self {
         Self {
             pages: settings.max_pages,
             resources: settings.max_resources,
@@ -50,13 +51,8 @@ impl Limits {
             time: settings.max_time,
             fetches_resources: settings.resources,
             max_wait: settings.max_wait,
-            own: None,
+            own,
         }
-    }
-
-    /// Keeps to a partition's part from now on.
-    pub(super) fn keep_within(&mut self, own: Arc<Allowance>) {
-        self.own = Some(own);
     }
 
     /// The partition's part, where this is one of a cluster's crawl.
@@ -206,7 +202,7 @@ mod tests {
         let mut limits = limits(Some(5), None);
         assert_eq!(limits.time_over(at(59)), None);
         assert_eq!(limits.time_over(at(60)).as_deref(), Some("max-time 60s"));
-        limits.keep_within(Arc::default());
+        limits.own = Some(Arc::default());
         assert_eq!(limits.time_over(at(60)), None);
         assert_eq!(limits.reached(&totals(5, 0, 1_000), OpenQueues { pages: false, resources: false }), None);
     }
@@ -230,7 +226,7 @@ mod tests {
     fn a_partition_keeps_to_its_part_and_the_whole_crawl_judges_the_limit() {
         let mut limits = limits(Some(100), None);
         let own = Arc::new(Allowance::default());
-        limits.keep_within(Arc::clone(&own));
+        limits.own = Some(Arc::clone(&own));
         own.pages.raise(3);
         assert!(limits.open_queues(&totals(2, 0, 0)).pages && !limits.open_queues(&totals(3, 0, 0)).pages);
         let closed = OpenQueues { pages: false, resources: true };

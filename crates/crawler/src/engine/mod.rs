@@ -13,6 +13,7 @@ mod lifecycle;
 mod limits;
 mod links;
 mod lost;
+mod parts;
 mod pauses;
 mod permits;
 mod pool;
@@ -36,7 +37,6 @@ use std::time::Duration;
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 
 use self::address::Addresses;
 pub use self::address_pool::AddressPool;
@@ -48,6 +48,7 @@ use self::group::Group;
 use self::limits::Limits;
 use self::links::Bounds;
 pub use self::lost::LOST;
+pub use self::parts::{EngineParts, PartitionParts};
 pub use self::pool::Pool;
 use self::pool::Pooled;
 pub use self::post::{Post, Standing, Stored};
@@ -59,8 +60,7 @@ use self::sitemaps::Sitemaps;
 use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
 use crate::clock::Clock;
-use crate::commit::{CommitError, Committer, Totals};
-use crate::deadline::Deadline;
+use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{FingerprintSet, Frontier, Lease, Opening, Via};
@@ -143,14 +143,17 @@ pub(crate) fn write_scope_added(urls: Vec<String>) -> Result<Vec<u8>, serde_json
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes up the crawl that the store holds; an empty store is a new one.
+    ///
+    /// Errors: what the store holds can't be read, or the pauses of an earlier process can't.
     pub fn open(
         settings: EngineSettings,
         context: Arc<VisitContext<F, S>>,
         store: &Arc<S>,
         mut scope: Scope,
-        committer: Committer<S>,
-        listener: Listener,
+        parts: EngineParts<S>,
     ) -> Result<Self, CommitError> {
+        let EngineParts { committer, listener, pauses, orders, skipped_urls, partition } = parts;
+        let PartitionParts { post, deadline, allowance, pool, addresses } = partition;
         let clock = context.clock;
         let now = clock.now();
         let key = context.pages.key;
@@ -182,13 +185,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let jitter = Jitter::new(settings.jitter);
         let mut quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
-        if totals.runs > 0 {
+        if let Some(pool) = pool {
+            quotas = Quotas::pooled(Pooled::new(pool), now);
+        } else if totals.runs > 0 {
             quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now, clock.boot());
         }
         let delay = settings.pace.delay;
         let open_from =
             if totals.runs > 0 { now.mono + frontier.still_at_work() + delay } else { Duration::ZERO };
-        let addresses = settings.per_ip.then(|| Addresses::new(delay, open_from));
+        let addresses = settings.per_ip.then(|| match addresses {
+            Some(pool) => Addresses::shared(delay, pool),
+            None => Addresses::new(delay, open_from),
+        });
         frontier.set_traps(settings.traps);
         let known = sitemaps::restore(&mut frontier)?;
         let sitemaps = Sitemaps::new(known, settings.sitemap_limits, settings.max_redirects);
@@ -196,7 +204,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier.park_full(most)?;
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
-        let steers = Steers::new(Steering::stored(&**store)?);
+        let steers = Steers::new(Steering::stored(&**store)?, orders);
         let rules = settlement::Rules {
             pace: settings.pace,
             retries: settings.retries,
@@ -206,14 +214,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             ledger: settings.ledger,
             archive: context.pages.archive,
         };
-        Ok(Self {
-            limits: Limits::new(&settings),
+        let mut engine = Self {
+            limits: Limits::new(&settings, allowance),
             settings,
             judge: Judge { rules, jitter, asides: Asides::default() },
             context,
             frontier,
             bounds: Bounds { scope, added: added.urls, domains, skips: FingerprintSet::default() },
-            gates: Gates::new(quotas, addresses),
+            gates: Gates::new(quotas, addresses, deadline),
             group: Group::new(committer, totals),
             reports: Reports::new(listener),
             key,
@@ -222,36 +230,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             sitemaps,
             next_due: Some(jiff::Timestamp::MIN),
             hops: hops::Hops::default(),
-            pauses: None,
-            urls: LruCache::new(URLS_REMEMBERED[0]),
-            skipped_urls: None,
+            pauses,
+            urls: LruCache::new(URLS_REMEMBERED[usize::from(post.is_some())]),
+            skipped_urls,
             steers,
-            post: None,
-        })
-    }
-
-    /// Has the hosts of one address take turns with those of other partitions, where they do with each other.
-    pub fn share_addresses(&mut self, pool: Arc<AddressPool>) {
-        self.gates.share_addresses(self.settings.pace.delay, pool);
-    }
-
-    /// Asks no host after this deadline. It may be moved on: then the crawl goes on as well.
-    pub fn keep_to(&mut self, deadline: Deadline) {
-        self.gates.keep_to(deadline);
-    }
-
-    /// Has the engine keep to its partition's part of the limits, instead of the whole limits.
-    pub fn keep_within(&mut self, allowance: Arc<Allowance>) {
-        self.limits.keep_within(allowance);
-    }
-
-    /// Has the engine keep to its worker's part of the rate and the bandwidth, instead of the whole of both.
-    pub fn keep_pace(&mut self, pool: Arc<Pool>) {
-        self.gates.quotas = Quotas::pooled(Pooled::new(pool), self.clock.now());
-    }
-
-    /// Takes orders while the crawl runs.
-    pub fn take_orders(&mut self, orders: mpsc::UnboundedReceiver<Steer>) {
-        self.steers.take(orders);
+            post,
+        };
+        engine.restore_pauses()?;
+        Ok(engine)
     }
 }

@@ -1,18 +1,18 @@
 //! Restores pauses that an earlier process recorded and may not have committed.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
 use crate::fetch::Fetch;
-use crate::pauses::{Noted, PauseLog};
+use crate::pauses::Noted;
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, StoreError};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Lets every host wait for the rest of a pause that it asked for before the last process was killed. To be called before
-    /// the run, whose first commit puts it on record.
-    pub fn take_up_pauses(&mut self, pauses: Arc<PauseLog>) -> Result<(), StoreError> {
+    /// Lets every host wait for the rest of a pause that it asked for before the last process was killed. The run's first
+    /// commit puts it on record.
+    pub(super) fn restore_pauses(&mut self) -> Result<(), StoreError> {
+        let Some(pauses) = self.pauses.clone() else { return Ok(()) };
         let (now, boot) = (self.clock.now(), self.clock.boot());
         // If the machine was rebooted since, the last of them shows at least how old the others were by then.
         let newest = pauses.noted()?.last().and_then(|noted| noted.boot);
@@ -43,7 +43,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 via: None,
             });
         }
-        self.pauses = Some(pauses);
         Ok(())
     }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::entries::URLS_REMEMBERED;
 use super::limits::Taken;
 use super::{Engine, Leases, SKIPS_REMEMBERED};
 use crate::clock::Now;
@@ -160,13 +159,6 @@ pub(super) async fn arrive(post: &mut Option<Post>) -> Vec<Stored> {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has the engine crawl one partition of a cluster's crawl: it sends links to hosts of others there, takes theirs, and waits for them
-    /// when nothing else is to be done.
-    pub fn take_post(&mut self, post: Post) {
-        self.post = Some(post);
-        self.urls.resize(URLS_REMEMBERED[1]);
-    }
-
     /// The partition of a host, where that is another one.
     pub(super) fn elsewhere(&self, host: &str) -> Option<u32> {
         self.post.as_ref()?.place.elsewhere(host)

@@ -22,7 +22,7 @@ use crate::record::{
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::view::{SkippedRow, View, ViewError};
+use crate::view::{SkippedRow, ViewError};
 
 /// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts start over.
 const PAGES_COUNTED: usize = 65_536;
@@ -65,12 +65,6 @@ enum Now {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has the skipped URLs judged again at the start of the run, where [`EngineSettings::changed`](super::EngineSettings) names
-    /// settings. `skipped_urls` is a view of the same store; its sorting takes place beside the crawl.
-    pub fn judge_again(&mut self, skipped_urls: View) {
-        self.skipped_urls = Some(skipped_urls);
-    }
-
     /// Records by which settings the skipped URLs were judged.
     pub(super) fn put_judged_by(&mut self, run: &RunSettings) -> Result<(), StoreError> {
         let digest = run.settings.as_bytes();

@@ -89,8 +89,9 @@ pub(super) struct Steers {
 }
 
 impl Steers {
-    pub(super) fn new(now: Steering) -> Self {
-        Self { now, orders: None, delay_set: Duration::ZERO }
+    /// `now`: what was steered before. `orders`: what is ordered while the crawl runs.
+    pub(super) fn new(now: Steering, orders: Option<mpsc::UnboundedReceiver<Steer>>) -> Self {
+        Self { now, orders, delay_set: Duration::ZERO }
     }
 
     /// An order that is there already.
@@ -107,11 +108,6 @@ impl Steers {
             self.orders = None;
         }
         std::future::pending().await
-    }
-
-    /// Takes orders from now on.
-    pub(super) fn take(&mut self, orders: mpsc::UnboundedReceiver<Steer>) {
-        self.orders = Some(orders);
     }
 
     /// The delay that the user asks for between two requests to a host.

@@ -38,7 +38,9 @@ use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
 pub use crate::crawl_dir::{CrawlDir, DirError};
-use crate::engine::{End, Engine, EngineSettings, LOST, Listener, Steer, Steering, Stop, Summary};
+use crate::engine::{
+    End, Engine, EngineParts, EngineSettings, LOST, Listener, Steer, Steering, Stop, Summary,
+};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::{self, new_key};
@@ -336,14 +338,13 @@ impl Job {
             .transpose()
             .map_err(|error| JobError::View(Box::new(error)))?;
         let engine = EngineSettings { run: Some(self.run), changed, ..engine_settings(settings, self.key) };
-        let mut engine = Engine::open(engine, context, &store, self.scope, committer, listener)?;
-        if let Some(skipped_urls) = skipped_urls {
-            engine.judge_again(skipped_urls);
-        }
-        engine.take_up_pauses(pauses)?;
-        if let Some(orders) = self.orders {
-            engine.take_orders(orders);
-        }
+        let parts = EngineParts {
+            pauses: Some(pauses),
+            orders: self.orders,
+            skipped_urls,
+            ..EngineParts::new(committer, listener)
+        };
+        let mut engine = Engine::open(engine, context, &store, self.scope, parts)?;
         let steering = Steering::stored(&*self.store)?;
         if steering.paused {
             tracing::warn!("the crawl is paused, as it was when it ended; `crawl continue DIR` ends that");

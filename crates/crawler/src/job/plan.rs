@@ -15,7 +15,7 @@ use super::{
 use crate::clock::{Clock, wall};
 use crate::commit::Committer;
 use crate::config::Settings;
-use crate::engine::{Engine, EngineSettings, Stop};
+use crate::engine::{Engine, EngineParts, EngineSettings, Stop};
 use crate::event::CrawlEvent;
 use crate::format::{new_key, read_key};
 use crate::frontier::stored_queue;
@@ -59,7 +59,8 @@ async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobE
     };
     let committer = Committer::open(Arc::clone(&store), None)?;
     let rules = EngineSettings { plan: true, ..engine_settings(settings, key) };
-    let mut engine = Engine::open(rules, context, &store, scope, committer, Box::new(listener))?;
+    let parts = EngineParts::new(committer, Box::new(listener));
+    let mut engine = Engine::open(rules, context, &store, scope, parts)?;
     let (_stop, stopped) = watch::channel(Stop::No);
     engine.run(stopped).await?;
     drop(engine);
