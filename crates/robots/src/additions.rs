@@ -83,3 +83,34 @@ impl Serialize for Additions {
         serializer.collect_str(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_addition_is_a_set_of_its_own_and_hardened_has_all_but_h7() {
+        const ALL: [Additions; Additions::COUNT] = [
+            Additions::H1,
+            Additions::H2,
+            Additions::H3,
+            Additions::H4,
+            Additions::H5,
+            Additions::H6,
+            Additions::H7,
+            Additions::H8,
+            Additions::H9,
+            Additions::H10,
+        ];
+        let mut union = Additions::NONE;
+        for (i, addition) in ALL.into_iter().enumerate() {
+            assert_eq!(addition.to_string(), format!("H{}", i + 1));
+            assert!(!addition.is_empty() && !union.contains(addition) && !Additions::NONE.contains(addition));
+            union = union.with(addition);
+            assert!(union.contains(addition) && !union.without(addition).contains(addition));
+        }
+        assert_eq!(Additions::HARDENED, union.without(Additions::H7));
+        assert_eq!(Additions::HARDENED.to_string(), "H1 H2 H3 H4 H5 H6 H8 H9 H10");
+        assert!(Additions::NONE.is_empty() && Additions::NONE.to_string().is_empty());
+    }
+}

@@ -127,7 +127,8 @@ impl Field {
 
 /// Guesses which field an unknown name was meant for: one letter too many, missing or changed, or two letters swapped.
 pub(crate) fn likely(name: &[u8]) -> Option<Field> {
-    if name.len() < 5 || name.len() > 16 {
+    // Nothing longer is near a known name.
+    if name.len() > 16 {
         return None;
     }
     let name: Vec<u8> =
@@ -172,6 +173,9 @@ mod tests {
         assert_eq!(likely(b"Disallows"), Some(Field::Disallow));
         assert_eq!(likely(b"User_agent"), Some(Field::UserAgent));
         assert_eq!(likely(b"Crawldelay"), Some(Field::CrawlDelay));
-        assert_eq!(likely(b"font-size"), None);
+        assert_eq!(likely(b"Content-Signalss"), Some(Field::ContentSignal));
+        for unknown in [&b"font-size"[..], b"Content-Signalsss", b"hist", b"hos", b"x", b""] {
+            assert_eq!(likely(unknown), None);
+        }
     }
 }

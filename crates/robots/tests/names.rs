@@ -85,3 +85,16 @@ fn a_repaired_name_opens_nothing_but_by_a_list_of_1994() {
         assert_eq!(verdict.dialect, Dialect::Hardened);
     }
 }
+
+#[test]
+fn a_list_of_1994_may_name_any_of_our_names() {
+    let file = b"User-agent: Copernicus Fred\nDisallow: /private\n\nUser-agent: *\nDisallow: /\n";
+    let answers = |agent: &Agent| {
+        let robots = Robots::parse(file, agent, &Dialect::Hardened.into(), None);
+        ["/tmp/x", "/private"].map(|path| robots.verdict(path).allowed)
+    };
+    assert_eq!(answers(&Agent::new("Fred/1.0")), [true, false]);
+    assert_eq!(answers(&Agent::new("Ginger/1.0").with_aliases(["Fred/1.0"])), [true, false]);
+    assert_eq!(answers(&Agent::new("Ginger/1.0").with_aliases(["Rogers/1.0", "Fred/1.0"])), [true, false]);
+    assert_eq!(answers(&Agent::new("Ginger/1.0")), [false, false]);
+}
