@@ -30,6 +30,8 @@ fn every_mistake_has_its_line() {
         ("User-agent: *\nDisallow: /a#b\nDisallow: /a #b\nDisallow: /a# b\n", &[(2, K::HashInPath)]),
         ("User-agent: *\r\nDisallow: /x\r\nDisallow: /a#b\r\n", &[(3, K::HashInPath)]),
         ("User-agent: *\nDisallow: /a<br>\n</p>\n", &[(2, K::HtmlTag), (3, K::HtmlTag)]),
+        // Less than and greater than alone are no tag.
+        ("User-agent: *\nDisallow: /ab<5>\nDisallow: /c<\nDisallow: /d</\n", &[]),
         ("<html>\n<p>User-agent: *</p>\n", &[]),
         ("User-agent: *\nDisallow:\n", &[]),
         ("User-agent: *\nDisallow: /a\nDisallow:\n", &[(3, K::EmptyDisallow)]),

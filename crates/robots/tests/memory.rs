@@ -1,0 +1,55 @@
+//! What a read file says that it takes is what the allocator was asked for.
+//!
+//! One test alone in this file, since the counts are those of the whole process.
+#![allow(clippy::unwrap_used, reason = "a file of the test can't fail to be written")]
+
+use std::fmt::Write as _;
+
+use robots::{Agent, Dialect, Robots};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+/// Lines of each kind that a file is remembered by. `#` in a line is replaced by its number, so that each is another one.
+const KINDS: &[(&str, &str)] = &[
+    ("rules", "Disallow: /a-path-that-takes-more-than-a-short-one/#"),
+    ("rules with wildcards", "Disallow: /*/a-path-with-a-star/#$"),
+    ("exceptions", "Allow: /a-path-that-takes-more-than-a-short-one/#"),
+    ("pages out of the index", "Noindex: /a-path-that-takes-more-than-a-short-one/#"),
+    ("preferences", "Content-Usage: /a-path-that-takes-more-than-a-short-one/# train-ai=n"),
+    ("signals", "Content-Signal: /a-path-that-takes-more-than-a-short-one/# ai-train=no"),
+    ("parameters", "Clean-param: first#&second#&third# /a-path-that-takes-more-than-a-short-one/#"),
+    ("names of the host", "Host: a-name-of-the-host-that-is-longer-than-a-short-one-#.example"),
+    ("licences", "License: https://site.example/a-licence-that-takes-more-than-a-short-one/#"),
+    ("comments", "Comment: a remark of the author to the people who read the logs of robots, number #"),
+    ("sitemaps", "Sitemap: https://site.example/a-sitemap-that-takes-more-than-a-short-one/#.xml"),
+    ("delays", "Crawl-delay: #"),
+    ("rates", "Request-rate: 1/#"),
+    ("times of visits", "Visit-time: 0100-02#"),
+    ("warnings", "Unknown-field-#: a value"),
+];
+
+#[test]
+fn what_a_file_takes_is_what_the_allocator_was_asked_for() {
+    let _profiler = dhat::Profiler::builder().testing().build();
+    let agent = Agent::new("SuperRobot/1.0").with_aliases(["OtherRobot/1.0"]);
+    for dialect in
+        [Dialect::Rfc9309, Dialect::Hardened, Dialect::Strictest, Dialect::Koster1994, Dialect::Conner1996]
+    {
+        for (kind, line) in KINDS {
+            let mut file = "User-agent: SuperRobot\nDisallow: /x\n".to_owned();
+            for n in 10..40 {
+                writeln!(file, "{}", line.replace('#', &n.to_string())).unwrap();
+            }
+            let before = dhat::HeapStats::get();
+            let robots = Robots::parse(file.as_bytes(), &agent, &dialect.into(), None);
+            let after = dhat::HeapStats::get();
+            let (bytes, blocks) =
+                (after.curr_bytes - before.curr_bytes, after.curr_blocks - before.curr_blocks);
+            // glibc's malloc adds 8 bytes to a block, and rounds it up to 16, to 32 at least.
+            let (least, most) = (bytes + 8 * blocks, bytes + 32 * blocks);
+            let said = robots.memory();
+            assert!((least..=most).contains(&said), "{dialect}, {kind}: {said}, not {least} to {most}");
+        }
+    }
+}
