@@ -286,6 +286,8 @@ mod tests {
             ("21 Sept. 2020 12:00am", "2020-09-21T00:00:00Z"),
             ("30 Jun 2015 23:59:60 GMT", "2015-06-30T23:59:59Z"),
             ("29 Feb 2024", "2024-02-29T00:00:00Z"),
+            ("2024 Feb 29", "2024-02-29T00:00:00Z"),
+            ("2024 February 29th 15:00", "2024-02-29T15:00:00Z"),
         ] {
             assert_eq!(parse_date(text).map(|date| date.to_string()).as_deref(), Some(expected), "{text}");
         }

@@ -284,3 +284,21 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     }
     folded.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Source: HTML, "ASCII whitespace": tab, line feed, form feed, carriage return, space.
+    #[test]
+    fn blanks_part_words_and_other_control_characters_spoil_them() {
+        for blank in ['\t', '\n', '\x0c', '\r', ' '] {
+            assert!(matches!(glyph(blank), Glyph::Mark(b' ')), "{blank:?}");
+        }
+        for spoilt in ['\0', '\x08', '\x0b', '\x0e', '\x1f', '\x7f', '\u{9f}', '\u{fffd}'] {
+            assert!(matches!(glyph(spoilt), Glyph::Spoilt), "{spoilt:?}");
+        }
+        assert!(matches!(glyph('!'), Glyph::Mark(b'!')) && matches!(glyph('~'), Glyph::Mark(b'~')));
+        assert!(matches!(glyph('Z'), Glyph::Plain(b'z')) && matches!(glyph('0'), Glyph::Plain(b'0')));
+    }
+}

@@ -184,6 +184,8 @@ mod tests {
             ("follow", true, false),
             ("no one follows", true, false),
             ("x-nofollows dns-prefetch", true, false),
+            // Words of letters and hyphens are what they are, but for a negation.
+            ("u-gc spon-sored", true, false),
             ("no, follow", true, false),
             ("no-follow", false, false),
             ("no follow", false, false),

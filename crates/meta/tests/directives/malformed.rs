@@ -119,3 +119,24 @@ fn no_flood_of_terms_or_words_hides_a_later_restriction() {
         }
     }
 }
+
+/// 64 warnings are kept of a page, those about what was applied first.
+#[test]
+fn no_flood_of_unusable_values_hides_what_was_applied() {
+    let tag = |content: String| MetaTag {
+        name: Some("robots".into()),
+        content: Some(content),
+        ..MetaTag::default()
+    };
+    let mut metas: Vec<_> = (0..3_000).map(|n| tag(format!("max-snippet:x{n}"))).collect();
+    metas.push(tag("noindex|x".into()));
+    let sources = Sources { headers: &[], metas: &metas };
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let warnings = resolve(&sources, &Agent::new("examplebot"), Dialect::Strict, now).warnings;
+    let about = |words: &str| warnings.iter().filter(|warning| warning.message.starts_with(words)).count();
+    assert_eq!(
+        (about("the value can't be used: max-snippet:x"), about("malformed directive, applied: ")),
+        (63, 1),
+        "{warnings:?}"
+    );
+}

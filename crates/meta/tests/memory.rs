@@ -1,0 +1,65 @@
+//! What the consent files say that they take is what the allocator was asked for.
+//!
+//! One test alone in this file, since the counts are those of the whole process.
+
+use std::fmt::Write as _;
+
+use meta::Agent;
+use meta::consent::tdm::TdmFile;
+use meta::consent::{AiTxt, ConsentLines, RobotsSignals};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+fn lines(count: usize, line: &str) -> String {
+    (0..count).fold(String::new(), |mut file, n| {
+        let _written = writeln!(file, "{}", line.replace('#', &n.to_string()));
+        file
+    })
+}
+
+#[test]
+fn what_consent_files_take_is_what_the_allocator_was_asked_for() {
+    let _profiler = dhat::Profiler::builder().testing().build();
+    let agent = Agent::new("SuperRobot");
+    for count in [0, 1, 3, 40, 1_000] {
+        let file = format!(
+            "User-agent: *\n{}",
+            lines(count, "Disallow: /a-path-that-takes-more-than-a-short-one/#")
+        );
+        check(&format!("ai.txt, {count}"), || AiTxt::parse(file.as_bytes(), &agent), AiTxt::memory);
+
+        let policy = r#"{"location":"/a-path-that-is-long-enough-#","tdm-reservation":1,"tdm-policy":"https://a.example/policies/#"},"#;
+        let file = format!("[{}]", lines(count, policy).trim_end().trim_end_matches(','));
+        check(&format!("tdmrep.json, {count}"), || TdmFile::parse(file.as_bytes()), TdmFile::memory);
+
+        for field in [
+            "Content-Usage: /a-path-that-is-long-enough-# train-ai=n",
+            "Content-Signal: /p# ai-train=no, search=yes",
+        ] {
+            let file = format!("User-agent: *\n{}", lines(count, field));
+            let robot = robots::Agent::new("SuperRobot/1.0");
+            let read =
+                robots::Robots::parse(file.as_bytes(), &robot, &robots::Dialect::Hardened.into(), None);
+            let make = || ConsentLines::from(read.signals());
+            check(&format!("{field}, {count}"), make, ConsentLines::memory);
+            let consent = make();
+            check(
+                &format!("{field}, {count}, prepared"),
+                || RobotsSignals::new(&consent),
+                RobotsSignals::memory,
+            );
+        }
+    }
+}
+
+fn check<T>(what: &str, make: impl FnOnce() -> T, memory: impl FnOnce(&T) -> usize) {
+    let before = dhat::HeapStats::get();
+    let value = make();
+    let after = dhat::HeapStats::get();
+    let (bytes, blocks) = (after.curr_bytes - before.curr_bytes, after.curr_blocks - before.curr_blocks);
+    // glibc's malloc adds 8 bytes to a block, and rounds it up to 16, to 32 at least.
+    let (least, most) = (bytes + 8 * blocks, bytes + 31 * blocks);
+    let said = memory(&value);
+    assert!((least..=most).contains(&said), "{what}: {said}, not {least} to {most}");
+}
