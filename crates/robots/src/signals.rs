@@ -267,3 +267,48 @@ fn clean_param(value: &[u8]) -> Option<CleanParam> {
     let path = words.next().map_or_else(|| "/".to_owned(), |path| lossy(path, 500));
     (!params.is_empty()).then_some(CleanParam { params, path })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Source: RFC 9651, sections 3.2 and 4.2.2.
+    #[test]
+    fn dictionaries_of_structured_fields_are_told_from_what_is_none() {
+        for value in [
+            "",
+            "train-ai=n",
+            "train-ai=n, search=y",
+            "train-ai=n ,\tsearch=y",
+            "train-ai=n;exception",
+            "train-ai=n;exception;until=2027, search=y",
+            "train-ai=n;of=\"a;b, c\", search=y",
+            "train-ai;x=1",
+            "a=\"x \\\" y\"",
+            "a=(1 2);q=0.5",
+            "a=?1, b=:YQ==:, c=-4.5, d=@1659578233",
+            "*a=1, a_b-c.d*=2",
+        ] {
+            assert!(is_dictionary(value.as_bytes()), "{value}");
+        }
+        for value in [
+            "Train-AI=n",
+            "train-ai=",
+            "=n",
+            "1a=n",
+            "train-ai=n,",
+            "train-ai=n search=y",
+            "train-ai=n; search y",
+            "train-ai=n;",
+            "train-ai=n;=1",
+            "train-ai=n;X",
+            "train-ai=n;x=",
+            "a=\"x",
+            "a=\"x\\",
+            "a=(1 2",
+            "a=:YQ==",
+        ] {
+            assert!(!is_dictionary(value.as_bytes()), "{value}");
+        }
+    }
+}
