@@ -375,4 +375,19 @@ mod tests {
         assert_eq!(said(&again), said(&kept));
         assert_eq!(RobotsSignals::new(&kept).deciding_lines("/3")[..3], [4, 11, 18]);
     }
+
+    #[test]
+    fn what_was_not_read_is_said_with_the_paths_that_it_may_speak_of() {
+        let words = |count, start: &str| {
+            UnreadLines { line: 7, signal: Signal::ContentUsage, count, start: start.to_owned() }.words()
+        };
+        assert!(
+            words(1, "/").starts_with("1 line wasn't read") && words(1, "/").ends_with("every use is denied")
+        );
+        assert!(
+            words(2, "").starts_with("2 lines weren't read") && words(2, "").ends_with("every use is denied")
+        );
+        assert!(words(3, "/p").ends_with("every use of /p is denied"));
+        assert!(words(3, "/private/").ends_with("every use of /private/ is denied"));
+    }
 }
