@@ -160,7 +160,7 @@ fn crawl(plan: &Plan) -> Crawled {
         queue: crawled.table("queue"),
         ledger: crawled.table("ledger"),
     };
-    if let Some(kept) = std::env::var_os("WHOLE_PROGRAM_KEEP") {
+    if let Some(kept) = std::env::var_os("WHOLE_PROGRAM_KEEP").filter(|kept| !kept.is_empty()) {
         let _status = std::process::Command::new("rm")
             .args([Path::new("-rf"), &Path::new(&kept).join(plan.name)])
             .status();

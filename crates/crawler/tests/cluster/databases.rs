@@ -211,15 +211,21 @@ fn a_limit_of_bytes_counts_what_all_databases_have() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, second, judge, dir) =
         (server.database(), server.database(), Judge::start(), TempDir::new().unwrap());
-    // A look is due every second.
-    init_at(&url, &judge, GAP * 2, &["--single-server", "--max-bytes", "8KB"]);
+    // A look is due every second. Neither database has two thirds of the sites.
+    init_at(&url, &judge, GAP * 2, &["--single-server", "--max-bytes", "12KB"]);
     assert!(add(&url, &second).status.success());
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     assert_eq!(workers.each_mut().map(Worker::code), [Some(10), Some(10)]);
     let found = status(&url);
-    assert_eq!(found["limit"].as_str(), Some("max-bytes 8000"), "{found}");
+    assert_eq!(found["limit"].as_str(), Some("max-bytes 12000"), "{found}");
     let bytes = found["totals"]["bytes"].as_u64().unwrap();
-    assert!((8_000..14_000).contains(&bytes), "{found}");
+    assert!((12_000..18_000).contains(&bytes), "{found}");
+    let own = [&url, &second].map(|database| {
+        let totals = "select sum((convert_from(value, 'UTF8')::json ->> 'bytes')::int8) from kv where tree = 0 and key = 'totals'";
+        server.sql(database, totals).parse::<u64>().unwrap()
+    });
+    assert_eq!(own.iter().sum::<u64>(), bytes);
+    assert!(own.iter().all(|own| *own < 12_000), "one database alone reached the limit: {own:?}");
     expect_clean_audit(&url, dir.path(), &["one", "two"]);
 }
 
