@@ -141,10 +141,10 @@ impl<'a> Selector<'a> {
                 !cut.is_empty() && token.eq_ignore_ascii_case(cut) || same_name_in_latin1(word, agent.token())
             });
         }
-        if named.restricts & !named.plain != 0 {
+        named.restricts &= !named.us;
+        if named.restricts != 0 {
             named.by = named.by.with(Additions::H8);
         }
-        named.restricts &= !named.us;
     }
 
     /// Every word of the value, version cut off, that occurs in our name.

@@ -98,3 +98,21 @@ fn a_list_of_1994_may_name_any_of_our_names() {
     assert_eq!(answers(&Agent::new("Ginger/1.0").with_aliases(["Rogers/1.0", "Fred/1.0"])), [true, false]);
     assert_eq!(answers(&Agent::new("Ginger/1.0")), [false, false]);
 }
+
+#[test]
+fn an_addition_is_named_only_where_it_changed_the_reading() {
+    let additions = |name: &str| {
+        let file = format!("User-agent: {name}\nDisallow: /private\n");
+        Robots::parse(file.as_bytes(), &Agent::new("Agent2/1.0"), &Dialect::Hardened.into(), None).additions()
+    };
+    for plain in ["*", "Agent2", "agent2/0.9", "Other", "Other3"] {
+        assert_eq!(additions(plain), Additions::NONE, "{plain}");
+    }
+    for cut in ["Agent", "Agent1", "agent/1.0"] {
+        assert_eq!(additions(cut), Additions::H8, "{cut}");
+    }
+    for list in ["Other Agent2", "Other, Agent2"] {
+        assert_eq!(additions(list), Additions::H2, "{list}");
+    }
+    assert_eq!(additions(""), Additions::H3);
+}
