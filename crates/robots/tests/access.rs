@@ -139,6 +139,18 @@ fn spec_2_3_the_clock_starts_at_the_first_failure_after_the_last_success() {
 }
 
 #[test]
+fn tries_after_a_failure_are_spread_over_a_tenth_of_the_wait_and_no_others() {
+    for status in [500, 503, 429] {
+        let judgement = first(status);
+        assert!(!judgement.lifetime.is_zero());
+        assert_eq!(judgement.jitter, judgement.lifetime / 10, "{status}");
+    }
+    for status in [200, 404] {
+        assert_eq!(first(status).jitter, Duration::ZERO, "{status}");
+    }
+}
+
+#[test]
 fn a_clock_that_jumps_back_neither_opens_nor_panics() {
     let history =
         History { first_failure: Some(now() + 400 * 24 * HOUR), failures: 9, good_copy: Some(now() + HOUR) };

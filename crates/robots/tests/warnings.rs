@@ -82,6 +82,10 @@ fn warnings_are_bounded_and_say_so() {
     let robots = Robots::parse(junk.as_bytes(), &Agent::new("a"), &Options::default(), None);
     assert_eq!(robots.warnings().len(), 202);
     assert_eq!(robots.warnings().last().map(|w| w.kind), Some(K::More));
+    // As many as fit, and one about the file as a whole.
+    let fits = warnings("junk\n".repeat(200).as_bytes());
+    assert_eq!((fits.len(), fits[0].0), (201, 0));
+    assert!(fits[1..].iter().zip(1..).all(|(warning, line)| *warning == (line, K::NotAPair)), "{fits:?}");
 }
 
 #[test]
