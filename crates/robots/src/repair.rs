@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_sees_as_ascii_becomes_ascii() {
-        let rows: [(&[u8], &str); 27] = [
+        let rows: [(&[u8], &str); 29] = [
             ("Disallow:\u{a0}/".as_bytes(), "Disallow: /"),
             ("Disallow:\u{3000}/a".as_bytes(), "Disallow: /a"),
             ("Disallow: \u{2003}\u{200b}/a\u{202f}".as_bytes(), "Disallow:  /a "),
@@ -218,6 +218,8 @@ mod tests {
             ("Disallow: /a\u{a0}/b".as_bytes(), "Disallow: /a /b"),
             ("Disallow:/a\u{200e} # \u{a0}".as_bytes(), "Disallow:/a # \u{a0}"),
             ("Disallow: /\u{645}\u{200c}\u{62e}\u{200d}".as_bytes(), "Disallow: /\u{645}\u{200c}\u{62e}"),
+            ("Disallow:\u{a0}\u{200c}/a\u{200d} ".as_bytes(), "Disallow: /a "),
+            ("Disallow: \u{200b}\u{200c} \u{fe0f}/a".as_bytes(), "Disallow:  /a"),
             ("Disallow\u{a0}/a".as_bytes(), "Disallow /a"),
             (b"Disallow:\x01/\x7fa", "Disallow:/a"),
             ("\u{ef}\u{bb}\u{bf}User-agent: *".as_bytes(), "User-agent: *"),
