@@ -57,13 +57,16 @@ def measured(words, beside=None):
 
 
 def programs(work):
-    """Of each program that is installed: its name, its command line, in which SEEDS is the file of seeds, and the exit codes of success."""
+    """Of each program that is installed: its name, its command line, and the exit codes of success. SEEDS stands for the file of seeds, DEDUP for a configuration
+    that stores equal bodies once."""
     out = os.path.join(work, "out")
     common = ["--agent", "SuperRobot/1.0", "--contact", "bench@example.org", "--out", out, "--delay", "0s", "--adaptive", "0", "-q"]
     ours = [("crawl", options.crawl)] + ([("before", options.before)] if options.before else [])
     for name, program in ours:
+        yield f"{name}, no WARC, no ledger", [program, "--seed", "SEEDS", *common, "--no-warc", "--no-index", "--ledger", "off"], (0, 10)
         yield f"{name}, no WARC", [program, "--seed", "SEEDS", *common, "--no-warc", "--no-index"], (0, 10)
         yield f"{name}, WARC", [program, "--seed", "SEEDS", *common, "--no-index"], (0, 10)
+        yield f"{name}, WARC, bodies once", [program, "--seed", "SEEDS", *common, "--no-index", "--config", "DEDUP"], (0, 10)
         yield f"{name}, WARC and index", [program, "--seed", "SEEDS", *common], (0, 10)
     rows = os.path.join(work, "rows.jsonl")
     floor = os.path.join(options.bin, "floor")
@@ -85,7 +88,11 @@ def one(name, words, codes, work, beside=None):
         seeds = os.path.join(work, "seeds.txt")
         with open(seeds, "w") as file:
             file.write(web.seeds)
-        figures = measured([seeds if word == "SEEDS" else word for word in words], beside)
+        dedup = os.path.join(work, "dedup.toml")
+        with open(dedup, "w") as file:
+            file.write('[warc]\ndedup = "crawl"\n')
+        files = {"SEEDS": seeds, "DEDUP": dedup}
+        figures = measured([files.get(word, word) for word in words], beside)
         figures["server"] = web.stats()
     if figures["code"] not in codes:
         raise SystemExit(f"{name} ended with exit code {figures['code']}: {figures['said']}")
