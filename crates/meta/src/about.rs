@@ -236,6 +236,22 @@ mod tests {
     }
 
     #[test]
+    fn each_text_about_the_page_has_its_own_place_and_the_first_counts() {
+        let names = ["description", "og:title", "og:description", "twitter:title", "twitter:description"];
+        let tag = |name: &str, content: String| MetaTag {
+            name: Some(name.to_owned()),
+            content: Some(content),
+            ..MetaTag::default()
+        };
+        let mut tags: Vec<_> = names.iter().map(|name| tag(name, format!("of {name}"))).collect();
+        tags.extend(names.iter().map(|name| tag(name, "later".to_owned())));
+        let mut d = Directives::default();
+        read_metas(&tags, &mut d);
+        let found = [d.description, d.og_title, d.og_description, d.twitter_title, d.twitter_description];
+        assert_eq!(found, names.map(|name| Some(format!("of {name}"))));
+    }
+
+    #[test]
     fn the_longest_revisit_time_and_dynamic_win() {
         let tag = |name: &str, content: &str| MetaTag {
             http_equiv: Some(name.to_owned()),
@@ -248,6 +264,8 @@ mod tests {
         read_metas(&[tag("document-state", "Dynamic"), tag("document-state", "static")], &mut directives);
         assert_eq!(directives.revisit_after, Some(Duration::from_secs(3 * DAY)));
         assert_eq!(directives.document_state, Some(DocumentState::Dynamic));
+        assert!(directives.warnings.is_empty(), "{:?}", directives.warnings);
+        assert_eq!(read("document-state", " Static ").document_state, Some(DocumentState::Static));
     }
 
     #[test]

@@ -249,3 +249,54 @@ fn is_within<T: Ord>(limit: Option<T>, other: Option<T>) -> bool {
         (Some(limit), Some(other)) => limit <= other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_within_another_where_it_permits_no_more() {
+        for (limit, other, expected) in [
+            (None, None, true),
+            (Some(5), None, true),
+            (None, Some(5), false),
+            (Some(5), Some(5), true),
+            (Some(4), Some(5), true),
+            (Some(6), Some(5), false),
+        ] {
+            assert_eq!(is_within(limit, other), expected, "{limit:?} {other:?}");
+        }
+        let until = |second: i64| Directives {
+            unavailable_after: Some(Timestamp::from_second(second).unwrap()),
+            ..Directives::default()
+        };
+        assert!(until(1).permits_no_more_than(&until(2)) && !until(2).permits_no_more_than(&until(1)));
+        assert!(until(1).permits_no_more_than(&Directives::default()));
+        assert!(!Directives::default().permits_no_more_than(&until(1)));
+    }
+
+    #[test]
+    fn what_restricts_brings_no_text_of_its_own() {
+        let text = || Some("a text".to_owned());
+        let other = Directives {
+            index: false,
+            indexifembedded: true,
+            refresh: Refresh::parse("0; url=/elsewhere"),
+            tdm_policy: text(),
+            meta_url: text(),
+            canonical: text(),
+            keywords: vec!["a text".to_owned()],
+            description: text(),
+            language: text(),
+            og_title: text(),
+            og_description: text(),
+            twitter_title: text(),
+            twitter_description: text(),
+            ..Directives::default()
+        };
+        assert_eq!(
+            Directives::default().restricted_by(other),
+            Directives { index: false, ..Directives::default() }
+        );
+    }
+}

@@ -291,7 +291,7 @@ mod tests {
 
     /// Source: HTML, "ASCII whitespace": tab, line feed, form feed, carriage return, space.
     #[test]
-    fn blanks_part_words_and_other_control_characters_spoil_them() {
+    fn blanks_part_words_control_characters_spoil_them_and_letters_of_fonts_are_letters() {
         for blank in ['\t', '\n', '\x0c', '\r', ' '] {
             assert!(matches!(glyph(blank), Glyph::Mark(b' ')), "{blank:?}");
         }
@@ -299,6 +299,55 @@ mod tests {
             assert!(matches!(glyph(spoilt), Glyph::Spoilt), "{spoilt:?}");
         }
         assert!(matches!(glyph('!'), Glyph::Mark(b'!')) && matches!(glyph('~'), Glyph::Mark(b'~')));
+        // A capital in a circle, dashes, an ideographic comma.
+        assert!(matches!(glyph('\u{24c3}'), Glyph::Plain(b'n')));
+        for dash in ['\u{2010}', '\u{2015}', '\u{2212}', '\u{fe58}', '\u{fe63}'] {
+            assert!(matches!(glyph(dash), Glyph::Mark(b'-')), "{dash:?}");
+        }
+        assert!(matches!(glyph('、'), Glyph::Mark(b',')) && matches!(glyph('\u{200b}'), Glyph::Nothing));
+        // U+1D7D7, U+1D7D8 and U+1D7FF: 9 in bold, 0 in double-struck, 9 in monospace.
+        for (digit, plain) in
+            [('\u{1d7ce}', b'0'), ('\u{1d7d7}', b'9'), ('\u{1d7d8}', b'0'), ('\u{1d7ff}', b'9')]
+        {
+            assert!(matches!(glyph(digit), Glyph::Plain(found) if found == plain), "{digit:?}");
+        }
+        assert!(
+            matches!(glyph('\u{1d41a}'), Glyph::Plain(b'a'))
+                && matches!(glyph('\u{24dd}'), Glyph::Plain(b'n'))
+        );
         assert!(matches!(glyph('Z'), Glyph::Plain(b'z')) && matches!(glyph('0'), Glyph::Plain(b'0')));
+    }
+
+    #[test]
+    fn character_references_are_read_by_name_and_by_number() {
+        let read = |text: &str| match escape(text) {
+            Some((Glyph::Mark(mark), length)) => Some((char::from(mark), length)),
+            Some((Glyph::Nothing, length)) => Some(('0', length)),
+            Some((Glyph::Like(letter), length)) => Some((char::from(letter), length)),
+            _ => None,
+        };
+        for (text, expected) in [
+            ("&hyphen;x", ('-', 8)),
+            ("&NDASH;", ('-', 7)),
+            ("&minus;", ('-', 7)),
+            ("&comma;", (',', 7)),
+            ("&semi;", (',', 6)),
+            ("&colon;", (':', 7)),
+            ("&equals;", (':', 8)),
+            ("&nbsp;", (' ', 6)),
+            ("&NewLine;", (' ', 9)),
+            ("&shy;", ('0', 5)),
+            ("&ZeroWidthSpace;", ('0', 16)),
+            ("&#110;", ('n', 6)),
+            ("&#x6E", ('n', 5)),
+            ("%2C", (',', 3)),
+            ("\\u002d", ('-', 6)),
+            ("\\x6e", ('n', 4)),
+        ] {
+            assert_eq!(read(text), Some(expected), "{text}");
+        }
+        for text in ["&", "&;", "&nothing;", "&comma", "&#;", "%2", "%zz", "\\n", "\\u00", "x"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 }

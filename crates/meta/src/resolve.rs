@@ -170,6 +170,27 @@ mod tests {
         );
     }
 
+    /// `docs/directives.md`, table of the dialects: the positive of a pair wins.
+    #[test]
+    fn in_lycos_ru_each_permission_lifts_its_prohibition() {
+        let read = |content: &str| {
+            let metas = [tag("robots", content)];
+            let sources = Sources { headers: &[], metas: &metas };
+            let d = resolve(&sources, &Agent::new("examplebot"), Dialect::LycosRu, Timestamp::UNIX_EPOCH);
+            [d.index, d.follow, d.archive, d.snippet]
+        };
+        let prohibited = "noindex, nofollow, noarchive, nosnippet";
+        for (permitted, expected) in [
+            ("", [false, false, false, false]),
+            ("index", [true, false, false, false]),
+            ("follow", [false, true, false, false]),
+            ("archive", [false, false, true, false]),
+            ("snippet", [false, false, false, true]),
+        ] {
+            assert_eq!(read(&format!("{prohibited}, {permitted}")), expected, "{permitted}");
+        }
+    }
+
     #[test]
     fn a_header_name_as_http_equiv_counts_in_strict_alone() {
         let equiv = MetaTag {

@@ -111,6 +111,7 @@ mod tests {
         }
         assert_eq!(Additions::HARDENED, union.without(Additions::H7));
         assert_eq!(Additions::HARDENED.to_string(), "H1 H2 H3 H4 H5 H6 H8 H9 H10");
+        assert_eq!(format!("{:?}", Additions::H1.with(Additions::H10)), "Additions(H1 H10)");
         assert!(Additions::NONE.is_empty() && Additions::NONE.to_string().is_empty());
     }
 }

@@ -284,6 +284,7 @@ mod tests {
             "train-ai=n;exception;until=2027, search=y",
             "train-ai=n;of=\"a;b, c\", search=y",
             "train-ai;x=1",
+            "train-ai=n;x1_y-z.w*=1",
             "a=\"x \\\" y\"",
             "a=(1 2);q=0.5",
             "a=?1, b=:YQ==:, c=-4.5, d=@1659578233",
