@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::hostile::wire::rest;
+
 /// The most memory that a program had resident, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peak(pub u64);
@@ -64,11 +66,6 @@ pub fn high_water(pid: u32) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let bytes = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
     Some(if own { bytes } else { 0 })
-}
-
-#[expect(clippy::disallowed_methods, reason = "nothing wakes the watch up but time")]
-fn rest(time: Duration) {
-    thread::sleep(time);
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ pub mod http;
 mod log;
 mod scenario;
 mod server;
-mod wire;
+pub(crate) mod wire;
 
 pub use certificates::{Authority, Fault};
 pub use log::{Contact, impolite};

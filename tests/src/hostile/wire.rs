@@ -189,7 +189,7 @@ impl Drop for Wire {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a slow server is what some scenarios are about")]
-pub(super) fn rest(time: Duration) {
+pub(crate) fn rest(time: Duration) {
     thread::sleep(time);
 }
 
