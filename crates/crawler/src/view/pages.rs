@@ -12,6 +12,7 @@ use super::lookup::PageUrls;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
+use super::row_sorter::host_of;
 use crate::frontier::HostId;
 use crate::page_store;
 use crate::record::{About, EffectsTaken, PageRecord};
@@ -153,6 +154,8 @@ row! {
         fresh_for: Option<u64> [null = "it doesn't say", unit = "s", detail],
         /// It was fetched as a resource of a page (image, script, style sheet, font), and doesn't count as a page.
         resource: bool [detail],
+        /// The host of the URL.
+        host: String [names, detail],
     }
 }
 
@@ -311,6 +314,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
     let document_state = record.about.document_state;
     let about = if open { record.about } else { About::default() };
     PageRow {
+        host: host_of(&record.url).to_owned(),
         url: record.url,
         status,
         content_type: record.content_type,
