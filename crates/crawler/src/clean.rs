@@ -17,6 +17,14 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
     without(text, char::is_control)
 }
 
+/// As [`without_controls`], of a text that nobody needs any more.
+pub fn into_without_controls(text: String) -> String {
+    match without_controls(&text) {
+        Cow::Owned(cleaned) => cleaned,
+        Cow::Borrowed(_) => text,
+    }
+}
+
 fn without(text: &str, goes: fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(goes) {
         return Cow::Borrowed(text);

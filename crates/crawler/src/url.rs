@@ -41,6 +41,20 @@ impl CrawlUrl {
 
     /// Takes a parsed URL; drops its fragment and userinfo, and the dot at the end of a host name.
     pub fn from_url(mut url: Url) -> Result<Self, UrlError> {
+        Self::drop_unsent(&mut url)?;
+        Ok(Self(url))
+    }
+
+    /// As [`CrawlUrl::from_url`]; gives the URL back where it can't be requested.
+    pub fn try_from_url(mut url: Url) -> Result<Self, Url> {
+        match Self::drop_unsent(&mut url) {
+            Ok(()) => Ok(Self(url)),
+            Err(_) => Err(url),
+        }
+    }
+
+    /// Drops what isn't sent of an http or https URL.
+    fn drop_unsent(url: &mut Url) -> Result<(), UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(UrlError::Scheme(url.scheme().chars().take(32).collect()));
         }
@@ -57,7 +71,7 @@ impl CrawlUrl {
             let bare = host.trim_end_matches('.').to_owned();
             url.set_host(Some(&bare)).map_err(UrlError::Syntax)?;
         }
-        Ok(Self(url))
+        Ok(())
     }
 
     /// The URL as text.

@@ -4,7 +4,7 @@ use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, FingerprintSet, HostId, Lease, Marks, QueuedUrl, Via};
+use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, QueuedUrl, Via};
 use crate::post::SentLink;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::scope::Scope;
@@ -26,11 +26,11 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// Why a URL that was found on a page of the host `of` stays outside; none lets it in.
-    pub(super) fn judge(&self, url: &CrawlUrl, item: &QueuedUrl, of: &str) -> Option<LinkOutcome> {
-        if item.is_resource() {
+    pub(super) fn judge(&self, url: &CrawlUrl, finding: Finding, of: &str) -> Option<LinkOutcome> {
+        if finding.is_resource() {
             self.scope.judge_resource(url, of)
         } else {
-            self.scope.judge(url, item.depth)
+            self.scope.judge(url, finding.depth)
         }
     }
 }
@@ -94,33 +94,34 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Judged, CommitError> {
         let redirect = link.is_redirect();
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
-        let mut queued = QueuedUrl::link(url, depth, Some(via));
+        let mut finding = Finding::link(depth, via);
         if link.is_resource || redirect && item.is_resource() {
-            queued = queued.marked(Marks::RESOURCE);
+            finding.marks = finding.marks.with(Marks::RESOURCE);
         }
         if redirect {
-            queued.redirects = item.redirects.saturating_add(1);
+            finding.redirects = item.redirects.saturating_add(1);
             if item.is_seed() {
-                queued = queued.marked(Marks::SEED);
+                finding.marks = finding.marks.with(Marks::SEED);
                 self.widen_scope(url, depth)?;
             }
         }
-        if let Some(outcome) = self.bounds.judge(url, &queued, lease.url.host()) {
+        if let Some(outcome) = self.bounds.judge(url, finding, lease.url.host()) {
             return Ok(outcome.into());
         }
         if let Some(part) = self.elsewhere(url.host()) {
-            let QueuedUrl { redirects, marks, .. } = queued;
+            let Finding { redirects, marks, .. } = finding;
             let sent = SentLink { url: url.to_string(), depth, redirects, marks };
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             // Its own partition compares it with what is known there.
             return Ok(LinkOutcome::Untested.into());
         }
-        let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
+        let host = match self.host_within_budgets((lease.url.host(), lease.host), finding, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
-        let priority = queued.priority();
-        Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
+        let (priority, is_own) = (finding.priority(), host == lease.host);
+        let pack = || QueuedUrl::found(url, finding);
+        Ok(match self.frontier.admit_with(host, fingerprint, priority, is_own, pack)? {
             Admitted::Queued => LinkOutcome::Queued.into(),
             Admitted::Seen => LinkOutcome::Seen.into(),
             Admitted::Untested => LinkOutcome::Untested.into(),
@@ -133,11 +134,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn host_within_budgets(
         &mut self,
         own: (&str, HostId),
-        queued: &QueuedUrl,
+        finding: Finding,
         url: &CrawlUrl,
     ) -> Result<Result<HostId, BudgetExceeded>, StoreError> {
-        if !queued.is_seed()
-            && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
+        if !finding.is_seed()
+            && let Some(held) = by_form(&self.settings.traps, url, finding.depth)
         {
             return Ok(Err(held));
         }
@@ -147,7 +148,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(host) = self.frontier.known(url.host()) {
             return Ok(Ok(host));
         }
-        if !queued.is_seed()
+        if !finding.is_seed()
             && let Some(held) = self.bounds.domains.judge(&self.settings.traps, url.host())
         {
             return Ok(Err(held));

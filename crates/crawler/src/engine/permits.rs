@@ -103,7 +103,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let page = item.via.and_then(|via| self.url_of(via)).and_then(|page| CrawlUrl::parse(&page).ok());
         // Where its page isn't known any more it is judged as one of its own host.
-        self.bounds.judge(url, item, page.as_ref().unwrap_or(url).host())
+        self.bounds.judge(url, item.finding(), page.as_ref().unwrap_or(url).host())
     }
 
     /// Lets a permit through unless its host is paused, or has to wait longer by the user's own delay.

@@ -11,7 +11,7 @@ use super::{Engine, Leases, SKIPS_REMEMBERED};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, FingerprintSet, HostId, QueuedUrl, Via};
+use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, QueuedUrl, Via};
 use crate::ids::{HopId, elsewhere_key};
 use crate::post::{self, Letter, Place, SentLink};
 use crate::record::{Archived, Decided, Decision, Layer, SitemapRecord};
@@ -312,20 +312,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.bounds.domains.begin_page(0);
         for link in links {
             let Ok(url) = CrawlUrl::parse(&link.url) else { continue };
-            let mut queued = QueuedUrl::link(&url, link.depth, Some(via));
-            (queued.redirects, queued.marks) = (link.redirects, link.marks);
-            if queued.is_seed() {
+            let finding =
+                Finding { redirects: link.redirects, marks: link.marks, ..Finding::link(link.depth, via) };
+            if finding.is_seed() {
                 self.widen_scope(&url, link.depth)?;
             }
-            let host = match self.host_within_budgets(("", HostId::ELSEWHERE), &queued, &url)? {
+            let host = match self.host_within_budgets(("", HostId::ELSEWHERE), finding, &url)? {
                 Ok(host) => host,
                 Err(held) => {
                     self.enter_sent_held(from, &url, held, now);
                     continue;
                 }
             };
-            let priority = queued.priority();
-            match self.frontier.admit(host, url.fingerprint(&self.key), queued, priority, false)? {
+            let (fingerprint, priority) = (url.fingerprint(&self.key), finding.priority());
+            let pack = || QueuedUrl::found(&url, finding);
+            match self.frontier.admit_with(host, fingerprint, priority, false, pack)? {
                 Admitted::Queued | Admitted::Untested => {
                     if !std::mem::replace(&mut is_via_known, true) {
                         self.frontier.put(Tree::Meta, elsewhere_key(via.page), from.as_bytes().to_vec());

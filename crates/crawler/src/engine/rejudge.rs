@@ -281,11 +281,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
         }
         let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));
-        if let Some(outcome) = self.bounds.judge(url, &item, own.map_or(url.host(), |(name, _)| name)) {
+        if let Some(outcome) =
+            self.bounds.judge(url, item.finding(), own.map_or(url.host(), |(name, _)| name))
+        {
             return Ok(Now::LeftOut(outcome, None));
         }
         let host = match own {
-            Some(own) => match self.host_within_budgets(own, &item, url)? {
+            Some(own) => match self.host_within_budgets(own, item.finding(), url)? {
                 Ok(host) => host,
                 Err(held) => return Ok(Now::LeftOut(held.budget.outcome(), Some(held.evidence(url)))),
             },

@@ -187,14 +187,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let lease = permit.lease().clone();
             let context = Arc::clone(&self.context);
             let only_judge = self.settings.plan;
-            let task = run.visits.spawn(async move {
+            // Boxed: a visit's state is 10 KB, which the runtime would copy several times.
+            let task = run.visits.spawn(Box::pin(async move {
                 let outcome = match of {
                     Use::LookUp => Ok(visit::look_up(&context, &permit).await),
                     Use::Request if only_judge => visit::judge(&context, &permit).await,
                     Use::Request => visit::visit(&context, &permit).await,
                 };
                 (permit, outcome)
-            });
+            }));
             run.leases.insert(task.id(), lease);
         }
         Ok(())

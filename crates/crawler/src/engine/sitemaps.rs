@@ -9,7 +9,7 @@ use super::settlement::asked_for;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Frontier, HostId, Lease, Marks, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, Finding, Frontier, HostId, Lease, Marks, QueuedUrl, Via};
 use crate::post::SentLink;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
@@ -347,12 +347,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             return Ok(LinkOutcome::Untested.into());
         }
-        let queued = QueuedUrl::link(url, DEPTH, Some(via));
-        let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
+        let finding = Finding::link(DEPTH, via);
+        let host = match self.host_within_budgets((lease.url.host(), lease.host), finding, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
-        Ok(match self.frontier.admit(host, fingerprint, queued, Priority::Link, is_own)? {
+        let pack = || QueuedUrl::found(url, finding);
+        Ok(match self.frontier.admit_with(host, fingerprint, finding.priority(), is_own, pack)? {
             Admitted::Queued => LinkOutcome::Queued.into(),
             Admitted::Seen => LinkOutcome::Seen.into(),
             Admitted::Untested => LinkOutcome::Untested.into(),

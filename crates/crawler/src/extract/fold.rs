@@ -75,8 +75,23 @@ impl Folded {
         self.was_cut
     }
 
-    /// Returns the text and starts over. A character that the limit cuts in two is omitted.
+    /// Returns the text. A character that the limit cuts in two is omitted.
+    pub(super) fn finish(mut self) -> String {
+        self.omit_cut_character();
+        String::from_utf8(self.out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    }
+
+    /// As [`Folded::finish`], and starts over in the same memory: for many short texts.
     pub(super) fn take(&mut self) -> String {
+        self.omit_cut_character();
+        self.space = false;
+        self.was_cut = false;
+        let text = String::from_utf8_lossy(&self.out).into_owned();
+        self.out.clear();
+        text
+    }
+
+    fn omit_cut_character(&mut self) {
         if self.was_cut {
             let mut end = self.out.len();
             while end > 0 && self.out[end - 1] & 0xc0 == 0x80 {
@@ -86,10 +101,6 @@ impl Folded {
                 self.out.truncate(end - 1);
             }
         }
-        self.space = false;
-        self.was_cut = false;
-        let out = std::mem::take(&mut self.out);
-        String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
 }
 

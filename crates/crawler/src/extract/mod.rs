@@ -20,6 +20,7 @@ mod page;
 mod places;
 mod position;
 mod prescan;
+mod reader;
 mod readings;
 mod refresh;
 mod region;

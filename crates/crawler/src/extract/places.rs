@@ -36,7 +36,7 @@ impl PageSink<'_> {
         if folded.was_cut() {
             self.hit(LimitHit::Anchor);
         }
-        folded.take()
+        folded.finish()
     }
 
     fn note_link(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) {

@@ -81,7 +81,7 @@ impl SelectRule {
             Take::Attribute(name) => value.push(element.attr(name)?.as_bytes()),
         }
         let was_cut = value.was_cut();
-        Some((value.take(), was_cut))
+        Some((value.finish(), was_cut))
     }
 
     /// Returns the name of the field in the page record.

@@ -8,6 +8,7 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 use super::attributes::{Attr, AttrSet, Attributes};
 use super::element::{Element, Kind, Name};
 use super::foreign::{Foreign, Namespace, OpenNames};
+use super::reader::DocumentReader;
 
 /// Holds one start tag.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         offset: 0,
         tag_position: 0,
     };
-    let Ok(()) = Tokenizer::new_with_emitter(html, reader).finish();
+    let Ok(()) = Tokenizer::new_with_emitter(DocumentReader(html.as_bytes()), reader).finish();
     doubts
 }
 

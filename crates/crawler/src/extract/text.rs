@@ -151,7 +151,7 @@ impl VisibleText {
         self.no_snippet = Region::default();
         self.note_no_snippet(was_inside);
         let was_cut = self.text.was_cut();
-        let text = self.text.take();
+        let text = self.text.finish();
         for range in &mut self.no_snippets {
             range.end = range.end.min(text.len());
         }

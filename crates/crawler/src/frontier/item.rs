@@ -27,6 +27,47 @@ pub struct QueuedUrl {
     pub via: Option<Via>,
 }
 
+/// How a URL was found: what of a [`QueuedUrl`] doesn't depend on its address.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    /// Links from a seed.
+    pub depth: u32,
+    /// Redirects that led here, in a row.
+    pub redirects: u8,
+    /// What else has to be known of it.
+    pub marks: Marks,
+    /// The page that it was found on; none for seeds.
+    pub via: Option<Via>,
+}
+
+impl Finding {
+    /// Found in a link of the page `via`.
+    pub fn link(depth: u32, via: Via) -> Self {
+        Self { depth, redirects: 0, marks: Marks::default(), via: Some(via) }
+    }
+
+    /// Whether it is a seed, or what a seed redirects to.
+    pub fn is_seed(self) -> bool {
+        self.marks.has(Marks::SEED)
+    }
+
+    /// Whether it is a resource of the page that it was found on.
+    pub fn is_resource(self) -> bool {
+        self.marks.has(Marks::RESOURCE)
+    }
+
+    /// The queue for a first visit of it.
+    pub fn priority(self) -> Priority {
+        if self.is_resource() {
+            Priority::Resource
+        } else if self.is_seed() || self.redirects > 0 {
+            Priority::First
+        } else {
+            Priority::Link
+        }
+    }
+}
+
 /// What has to be known of a queued URL, in one byte. A byte of format 2, which was 1 for seeds and 0 for others, says the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -68,15 +109,15 @@ impl QueuedUrl {
         self.marks.has(Marks::HEAD_SEEN)
     }
 
+    /// How it was found.
+    pub fn finding(&self) -> Finding {
+        let Self { depth, redirects, marks, via, .. } = *self;
+        Finding { depth, redirects, marks, via }
+    }
+
     /// The queue for a first visit of it.
     pub fn priority(&self) -> Priority {
-        if self.is_resource() {
-            Priority::Resource
-        } else if self.is_seed() || self.redirects > 0 {
-            Priority::First
-        } else {
-            Priority::Link
-        }
+        self.finding().priority()
     }
 
     /// The queue for another try of it.
@@ -97,14 +138,20 @@ impl QueuedUrl {
 
     /// Packs a URL found at `depth`.
     pub fn link(url: &CrawlUrl, depth: u32, via: Option<Via>) -> Self {
+        Self::found(url, Finding { depth, redirects: 0, marks: Marks::default(), via })
+    }
+
+    /// Packs a URL that was found so.
+    pub fn found(url: &CrawlUrl, finding: Finding) -> Self {
+        let Finding { depth, redirects, marks, via } = finding;
         Self {
             scheme: url.scheme(),
             port: url.port(),
             path: url.path_and_query().into(),
             depth,
             tries: 0,
-            redirects: 0,
-            marks: Marks::default(),
+            redirects,
+            marks,
             via,
         }
     }

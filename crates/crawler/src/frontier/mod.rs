@@ -36,7 +36,7 @@ mod traps;
 mod waits;
 
 pub use self::host::{HostRecord, RobotsFetch};
-pub use self::item::{Marks, QueuedUrl};
+pub use self::item::{Finding, Marks, QueuedUrl};
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
 };
@@ -317,11 +317,23 @@ impl<S: Store> Frontier<S> {
         priority: Priority,
         own_host: bool,
     ) -> Result<Admitted, StoreError> {
+        self.admit_with(id, fingerprint, priority, own_host, || url)
+    }
+
+    /// As [`Frontier::admit`], of a URL that is packed only where it isn't known yet: most links of a page are.
+    pub fn admit_with(
+        &mut self,
+        id: HostId,
+        fingerprint: Fingerprint,
+        priority: Priority,
+        own_host: bool,
+        url: impl FnOnce() -> QueuedUrl,
+    ) -> Result<Admitted, StoreError> {
         self.load(id)?;
         let host = &self.hosts[id];
         if !host.seen.is_loaded() {
             if !own_host && host.seen.count() > self.limits.seen_loaded_for_links {
-                self.host_mut(id).push(Priority::Untested, url);
+                self.host_mut(id).push(Priority::Untested, url());
                 self.queued += 1;
                 self.schedule_if_idle(id);
                 return Ok(Admitted::Untested);
@@ -335,6 +347,7 @@ impl<S: Store> Frontier<S> {
         if host.seen.contains(fingerprint) {
             return Ok(Admitted::Seen);
         }
+        let url = url();
         if let Some(rules) = &self.traps
             && let Some(held) = traps::admit(rules, host, &url)
         {

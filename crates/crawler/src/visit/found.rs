@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::kept::Kept;
 use super::rules::PageRules;
-use crate::clean::without_controls;
+use crate::clean::{into_without_controls, without_controls};
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
@@ -136,7 +136,7 @@ pub(super) fn refresh_links(
             is_image: false,
             position: None,
         };
-        let link = found(rules, &link, follow, true, false, kept);
+        let link = found(rules, link, follow, true, false, kept);
         let is_same = |other: &FoundLink| other.kind == link.kind && other.target == link.target;
         if !others.iter().chain(&links).any(is_same) {
             links.push(link);
@@ -148,15 +148,16 @@ pub(super) fn refresh_links(
 /// What a page's layer lets become of a link in it.
 pub(super) fn found(
     rules: &PageRules,
-    link: &extract::Link,
+    link: extract::Link,
     follow: bool,
     imageindex: bool,
     keep_text: bool,
     kept: &mut Kept<'_>,
 ) -> FoundLink {
-    let target = match &link.target {
-        Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| kept.reference(url.as_str())),
-        Err(text) => Err(kept.reference(text)),
+    let (is_navigational, is_resource) = (link.is_navigational(), link.is_resource());
+    let target = match link.target {
+        Ok(url) => CrawlUrl::try_from_url(url).map_err(|url| kept.reference(url.as_str())),
+        Err(text) => Err(kept.reference(&text)),
     };
     let target = target.map(|url| {
         let fingerprint = url.fingerprint(&rules.key);
@@ -168,7 +169,7 @@ pub(super) fn found(
         Some(LinkOutcome::PageNofollow)
     } else if link.nofollow {
         Some(LinkOutcome::RelNofollow)
-    } else if !(link.is_navigational() || rules.resources && link.is_resource()) {
+    } else if !(is_navigational || rules.resources && is_resource) {
         Some(LinkOutcome::Resource)
     } else if link.is_image && !imageindex {
         Some(LinkOutcome::NoImageIndex)
@@ -180,14 +181,10 @@ pub(super) fn found(
         kind: link.kind.name(),
         rel: if keep_text { without_controls(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),
-        text: if keep_text { without_controls(&link.text).into_owned() } else { String::new() },
+        text: if keep_text { into_without_controls(link.text) } else { String::new() },
         position: link.position.filter(|_| keep_text),
-        hreflang: link
-            .hreflang
-            .as_ref()
-            .filter(|_| keep_text)
-            .map(|lang| without_controls(lang).into_owned()),
-        is_resource: !link.is_navigational(),
+        hreflang: link.hreflang.filter(|_| keep_text).map(into_without_controls),
+        is_resource: !is_navigational,
         nofollow: link.nofollow || !follow,
         skip,
     }

@@ -92,10 +92,13 @@ pub(super) fn read(
     let is_sheet = rules.resources && ok && html.is_none() && document.computed == "text/css";
     let (sheet, sheet_limits) =
         if is_sheet { style_sheet(rules, url, response, &document) } else { Default::default() };
+    if let Some(page) = &html {
+        directives.warnings.extend(rel_warning(&page.links));
+    }
     if ok {
         let imageindex = directives.imageindex;
-        let of_page = html.as_ref().map_or(&sheet, |page| &page.links);
-        let listed = of_page.iter().filter(|link| store_text || is_kept_without_content(link));
+        let of_page = html.as_mut().map_or(sheet, |page| std::mem::take(&mut page.links));
+        let listed = of_page.into_iter().filter(|link| store_text || is_kept_without_content(link));
         if store_text || enqueue_links {
             let found = |link| found(rules, link, enqueue_links, imageindex, store_text, &mut kept);
             links.extend(listed.map(found));
@@ -107,7 +110,6 @@ pub(super) fn read(
         let more = refresh_links(rules, url, &headers, enqueue_links, &links, &mut kept);
         links.extend(more);
     }
-    directives.warnings.extend(html.as_ref().and_then(|page| rel_warning(&page.links)));
     // What is unchanged is archived as such, where there is something that it can refer to.
     let is_archived = class != StatusClass::NotModified
         || previous.as_ref().is_some_and(|previous| previous.warc.is_some());
