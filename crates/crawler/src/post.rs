@@ -5,12 +5,14 @@
 //! store of a partition ([`PgStore`](crate::cluster)) has them brought to the partition that they are for, several of them under one key.
 
 mod hop;
+mod object;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::hop::{Came, HopAnswer, HopRequest};
+pub use self::object::{StoredObject, stored_object_key};
 use crate::frontier::Marks;
 use crate::scope::domain;
 use crate::store::{Store, StoreError, Tree};

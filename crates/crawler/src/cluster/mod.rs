@@ -14,6 +14,8 @@
 mod add;
 mod address;
 mod addresses;
+mod archive;
+mod archive_place;
 mod commit;
 mod completion;
 mod connection;
@@ -28,6 +30,11 @@ mod mail;
 mod member;
 mod moved;
 mod network;
+#[cfg(not(feature = "object-storage"))]
+#[path = "no_objects.rs"]
+mod objects;
+#[cfg(feature = "object-storage")]
+mod objects;
 mod observer;
 mod partition;
 mod rate;
@@ -40,9 +47,12 @@ mod store;
 mod transfer;
 mod withdrawals;
 mod worker;
+mod written;
 
 pub use self::add::{AddError, Added, add};
 pub use self::address::{Address, AddressError};
+pub use self::archive::ArchiveError;
+pub use self::archive_place::{ArchivePlace, ArchivePlaceError, Bucket};
 pub use self::database::Database;
 pub use self::export::{Continued, ExportError, export};
 pub use self::import::{ImportError, import};
@@ -50,6 +60,7 @@ pub use self::init::{InitError, NewCrawl, init};
 pub use self::lost::{LostError, LostWorker, lose};
 pub use self::member::{Member, Order};
 pub use self::network::Network;
+pub use self::objects::ObjectsError;
 pub use self::reading::{Parts, ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{

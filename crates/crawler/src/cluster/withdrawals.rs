@@ -12,7 +12,7 @@ use tokio_postgres::Error;
 use super::connection::{Connection, Link};
 use super::layout::Layout;
 use crate::causes::with_causes;
-use crate::post::Series;
+use crate::post::{Series, stored_object_key};
 use crate::record::{Archived, Withdrawal};
 use crate::store::Tree;
 use crate::warc::{self, Location};
@@ -32,12 +32,15 @@ where position('\"done\":false'::bytea in of_part.value) > 0";
 /// The row changes where it is as it was read. Its partition may be anybody's: nobody else changes it but to the same.
 const DONE: &str = "update kv set value = $5 where part = $1 and tree = $2 and key = $3 and value = $4";
 
+/// What says that an archive file of a partition is in object storage: see [`stored_object_key`].
+pub(super) const IS_STORED: &str = "select value from kv where part = $1 and tree = 0 and key = $2";
+
 /// A row as it is stored.
-struct Open {
+pub(super) struct Open {
     part: i32,
     key: Vec<u8>,
     value: Vec<u8>,
-    withdrawal: Withdrawal,
+    pub(super) withdrawal: Withdrawal,
 }
 
 impl Open {
@@ -47,7 +50,13 @@ impl Open {
         Some(Series::read(series)?.worker)
     }
 
-    async fn set_done(self, connection: &mut Connection) -> Result<(), Error> {
+    /// Whether the file is in object storage.
+    async fn is_stored(&self, connection: &mut Connection) -> Result<bool, Error> {
+        let key = stored_object_key(&self.withdrawal.place.file);
+        Ok(!connection.query(IS_STORED, &[&self.part, &key]).await?.is_empty())
+    }
+
+    pub(super) async fn set_done(self, connection: &mut Connection) -> Result<(), Error> {
         let Self { part, key, value, withdrawal } = self;
         // What was read as JSON is written as JSON.
         let Ok(done) = serde_json::to_vec(&Withdrawal { done: true, ..withdrawal }) else { return Ok(()) };
@@ -57,7 +66,8 @@ impl Open {
     }
 }
 
-async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error> {
+/// All that isn't done yet.
+pub(super) async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error> {
     let rows = connection.query(OPEN, &[&(Tree::Withdrawn as i16)]).await?;
     let read = rows.iter().filter_map(|row| {
         let value: Vec<u8> = row.get(2);
@@ -80,7 +90,8 @@ pub(super) async fn due(connection: &mut Connection) -> Result<Vec<(Option<i64>,
 /// Nothing has to be removed any more from the archives of these workers: they are lost.
 pub(super) async fn give_up(connection: &mut Connection, workers: &[i64]) -> Result<(), Error> {
     for row in open(connection).await? {
-        if row.worker().is_some_and(|worker| workers.contains(&worker)) {
+        let is_theirs = row.worker().is_some_and(|worker| workers.contains(&worker));
+        if is_theirs && !row.is_stored(connection).await? {
             row.set_done(connection).await?;
         }
     }
@@ -136,7 +147,8 @@ async fn try_to(link: &mut Link, dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn remove(dir: &Path, withdrawal: &Withdrawal) -> warc::Result<()> {
+/// Removes a capture from a file in this directory.
+pub(super) fn remove(dir: &Path, withdrawal: &Withdrawal) -> warc::Result<()> {
     let Withdrawal { url, place, at, because, .. } = withdrawal;
     let Archived { file, offset, length } = place.clone();
     warc::write_tombstone(dir, &Location { file, offset, length }, url, *at, because)

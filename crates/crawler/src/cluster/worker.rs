@@ -11,13 +11,16 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::addresses::AddressKeeper;
+use super::archive::{self, Archive, Moving};
 use super::limits::{Keeper, Limits};
 use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
 use super::rate::Pacer;
 use super::state::{self, Begun, State};
 use super::withdrawals::{self, Withdrawals};
-use super::{Address, Claim, ClusterError, Database, Member, Network, Order, PgStore};
+use super::{
+    Address, ArchiveError, ArchivePlace, Claim, ClusterError, Database, Member, Network, Order, PgStore,
+};
 use crate::causes::with_causes;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
@@ -57,6 +60,8 @@ pub struct WorkerOptions {
     pub name: String,
     /// Program and version: the crawl must have been made by the same.
     pub program: String,
+    /// Where its archive goes.
+    pub archive: ArchivePlace,
 }
 
 /// How a worker ended.
@@ -130,6 +135,9 @@ pub enum WorkError {
     /// The archive in the worker's directory.
     #[error("the archive can't be written")]
     Warc(#[from] warc::Error),
+    /// Where the archive goes.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// The database, or the worker's disk.
     #[error(transparent)]
     Commit(#[from] CommitError),
@@ -157,6 +165,7 @@ pub fn work(
     tell: &mut dyn FnMut(Figures),
 ) -> Result<Ended, WorkError> {
     // Two runtimes: the threads that make requests never wait for the database.
+    let archive = Archive::new(&options.archive, dir)?;
     let runtime = |threads, name: &str| {
         Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()
     };
@@ -164,7 +173,7 @@ pub fn work(
     let crawling = runtime(THREADS, "crawl").map_err(WorkError::Threads)?;
     let mut tally = Tally::default();
     let ended = loop {
-        let worked = session(options, dir, (&crawling, &network), stop, (&mut tally, tell));
+        let worked = session(options, (dir, &archive), (&crawling, &network), stop, (&mut tally, tell));
         match worked {
             Ok(Session::Ended(ended)) => break Ok(ended),
             Ok(Session::Gone) => {
@@ -182,17 +191,22 @@ pub fn work(
 /// Works until the crawl or the worker ends, or until the others take it for dead.
 fn session(
     options: &WorkerOptions,
-    dir: &CrawlDir,
+    (dir, archive): (&CrawlDir, &Archive),
     (crawling, network): (&Runtime, &Runtime),
     stop: &watch::Receiver<Stop>,
     (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
     let Begun { state, plan, started, terms, layout, worked } = state::begin(&options.address)?;
     let is_ours = plan.program == options.program;
-    let mut withdrawals = Withdrawals::new(&layout, &dir.warc());
-    if is_ours && !matches!(state, State::Making | State::Adding) && dir.warc().is_dir() {
-        claim_dir(dir.root(), &plan.key)?;
+    let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
+    if is_ours && !matches!(state, State::Making | State::Adding) {
+        claim(dir, archive, &plan.key, crawling)?;
         crawling.block_on(withdrawals.carry_out());
+    }
+    if is_ours && archive.is_moved() && matches!(state, State::Complete | State::Stopped) {
+        // What an earlier start left here.
+        let database = Arc::new(Database::open(options.address.clone(), PATIENCE)?);
+        crawling.block_on(archive.moving(dir, &database).finish());
     }
     match state {
         State::Making => return Err(ClusterError::Making.into()),
@@ -216,9 +230,8 @@ fn session(
     let address = options.address.clone().of_worker(member.id());
     let database = Arc::new(Database::open(address, PATIENCE)?);
     let layout = Arc::clone(database.layout());
-    let withdrawals = Withdrawals::new(&layout, &dir.warc());
-    claim_dir(dir.root(), &plan.key)?;
-    cut_archive(&dir.warc(), &database)?;
+    let withdrawals = Withdrawals::new(&layout, &archive.dir);
+    cut_archive(&archive.dir, &database)?;
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
     let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
     for host in prepared.seed_hosts {
@@ -248,16 +261,18 @@ fn session(
         deadline: member.deadline(),
         pool,
         addresses,
-        warc: dir.warc(),
+        warc: archive.dir.clone(),
         started,
         partitions: terms.partitions,
         settings,
     });
+    let moving = archive.moving(dir, &database);
     let mut owner = Owner {
         shared,
         database,
         carrier: Carrier::new(layout),
         withdrawals,
+        moving,
         keeper,
         tally: std::mem::take(tally),
         member,
@@ -275,7 +290,9 @@ fn session(
     for task in pacing.into_iter().chain(sharing) {
         task.abort();
     }
-    let Owner { member, database, failed, tally: mut counted, partitions, mut withdrawals, .. } = owner;
+    let Owner {
+        member, database, failed, tally: mut counted, partitions, mut withdrawals, mut moving, ..
+    } = owner;
     for partition in partitions.values() {
         counted.done.add(&lock(&partition.counted).take());
     }
@@ -289,6 +306,9 @@ fn session(
         return Ok(ended);
     }
     crawling.block_on(withdrawals.carry_out());
+    if matches!(ended, Session::Ended(_)) {
+        crawling.block_on(moving.finish());
+    }
     match (&ended, failed) {
         (_, Some(error)) => {
             member.leave();
@@ -322,6 +342,14 @@ fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
     }
 }
 
+/// Binds all places that a worker keeps something in to its crawl.
+fn claim(dir: &CrawlDir, archive: &Archive, key: &[u8; 32], runtime: &Runtime) -> Result<(), WorkError> {
+    for root in [Some(dir.root()), archive.other_root()].into_iter().flatten() {
+        claim_dir(root, key)?;
+    }
+    Ok(runtime.block_on(archive.claim(&crawl_name(key)))?)
+}
+
 /// Cuts the tails off the archive that earlier owners wrote here and didn't commit.
 fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
     for series in warc::series_in(dir)? {
@@ -339,6 +367,8 @@ fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
 
 /// A partition that is crawled.
 struct Partition {
+    /// The series of its archive files.
+    series: String,
     stop: watch::Sender<Stop>,
     counted: Arc<Mutex<Counted>>,
 }
@@ -362,6 +392,7 @@ struct Owner {
     database: Arc<Database>,
     carrier: Carrier,
     withdrawals: Withdrawals,
+    moving: Moving,
     /// Where the whole crawl has limits.
     keeper: Option<Keeper>,
     tally: Tally,
@@ -385,7 +416,7 @@ impl Owner {
         tell: &mut dyn FnMut(Figures),
     ) -> Session {
         let mut reported = crate::clock::instant();
-        let mut looked = reported;
+        let (mut looked, mut moved) = (reported, reported);
         self.heed(*stop.borrow_and_update());
         loop {
             let gives_up = self.give_up_at.is_some_and(|at| crate::clock::instant() >= at);
@@ -416,6 +447,10 @@ impl Owner {
                     if looked.elapsed() >= withdrawals::LOOK {
                         self.withdrawals.carry_out().await;
                         looked = crate::clock::instant();
+                    }
+                    if moved.elapsed() >= archive::LOOK {
+                        self.moving.begin();
+                        moved = crate::clock::instant();
                     }
                     if is_due {
                         reported = crate::clock::instant();
@@ -492,7 +527,11 @@ impl Owner {
         };
         self.boxes.insert(part, of);
         let allowance = self.keeper.is_some().then_some(allowance);
-        self.partitions.insert(part, Partition { stop, counted: Arc::clone(&counted) });
+        let series =
+            Series { worker: claim.owner, part: u32::try_from(part).unwrap_or_default(), fence: claim.fence };
+        let series = series.to_string();
+        self.moving.written.begin(series.clone());
+        self.partitions.insert(part, Partition { series, stop, counted: Arc::clone(&counted) });
         let crawl = partition::crawl(
             Arc::clone(&self.shared),
             store,
@@ -509,6 +548,7 @@ impl Owner {
         self.boxes.remove(&part);
         if let Some(partition) = self.partitions.remove(&part) {
             self.tally.done.add(&lock(&partition.counted).take());
+            self.moving.written.end(&partition.series);
         }
         match result {
             Ok(_) if self.ending.is_none() => self.member.give_back(part),

@@ -134,6 +134,11 @@ impl CrawlDir {
         self.root.join("db.new")
     }
 
+    /// Archive files of a cluster's worker that are complete, and still have to be moved to object storage.
+    pub fn complete_warc(&self) -> PathBuf {
+        self.root.join("warc-complete")
+    }
+
     /// The archive.
     pub fn warc(&self) -> PathBuf {
         self.root.join("warc")

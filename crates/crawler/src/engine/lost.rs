@@ -6,7 +6,7 @@ use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::{Marks, QueuedUrl};
 use crate::page_store::{self, StoredPage};
-use crate::post::{Letter, Series};
+use crate::post::{Letter, Series, stored_object_key};
 use crate::record::{Decided, Decision, Layer, PlainReason};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -52,10 +52,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Option<String>, CommitError> {
         let mut record = page.record()?;
         let before = record.warc.clone();
-        let is_lost = |file: &str| {
-            let series = warc::series(file).and_then(Series::read);
-            series.is_some_and(|series| workers.contains(&series.worker))
-        };
+        let mut lost = Vec::new();
+        for of in record.captures() {
+            let series = warc::series(&of.file).and_then(Series::read);
+            let is_theirs = series.is_some_and(|series| workers.contains(&series.worker));
+            // What was moved to object storage isn't lost with a disk.
+            if is_theirs && self.frontier.store().get(Tree::Meta, &stored_object_key(&of.file))?.is_none() {
+                lost.push(of.file.clone());
+            }
+        }
+        let is_lost = |file: &str| lost.iter().any(|lost| lost == file);
         // What has become unavailable is taken out anyway.
         if record.forgotten
             || record.is_unavailable(now.wall)

@@ -47,6 +47,8 @@ pub use resolve_rule::{ResolveError, ResolveRule};
 pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
 pub use settings::FetchSettings;
+#[cfg(feature = "object-storage")]
+pub(crate) use trust::tls_of_http_1;
 
 pub use crate::address::{AddressClass, Booked, machine};
 pub use crate::error_kind::ErrorKind;

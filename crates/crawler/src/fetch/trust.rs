@@ -33,3 +33,11 @@ pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
+
+/// As for fetching, but for HTTP/1.1 alone, without ALPN.
+#[cfg(feature = "object-storage")]
+pub(crate) fn tls_of_http_1() -> Result<ClientConfig, SetupError> {
+    let mut config = tls_config()?;
+    config.alpn_protocols.clear();
+    Ok(config)
+}

@@ -11,7 +11,7 @@ pub(super) fn file_name(started_at: jiff::Timestamp, series: Option<&str>, seria
 }
 
 /// Returns the serial number of a name that [`file_name`] gave, `None` for any other (a path among them).
-pub(super) fn serial(name: &str) -> Option<u32> {
+pub(crate) fn serial(name: &str) -> Option<u32> {
     read(name).map(|(_, serial)| serial)
 }
 

@@ -51,6 +51,8 @@ struct Words {
     pause: Option<Duration>,
     /// `unavailable_after` of the pages of [`EXPIRING`].
     expires: Option<String>,
+    /// Bytes that each page of every other site has besides, of which compression leaves half.
+    filler: usize,
     /// The robots.txt files of half of the sites are on other sites.
     is_moved: bool,
 }
@@ -108,6 +110,12 @@ impl Judge {
         Self::start_with(&Words { pause: Some(pause), ..Words::default() })
     }
 
+    /// Sites of which every other one has large pages.
+    #[cfg(feature = "object-storage")]
+    pub(crate) fn with_large_pages(filler: usize) -> Self {
+        Self::start_with(&Words { filler, ..Words::default() })
+    }
+
     fn start_with(words: &Words) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -162,6 +170,12 @@ impl Judge {
         }
         found
     }
+}
+
+/// Digits that are others for each page.
+fn digits(page: &str, length: usize) -> String {
+    let hash = |part: usize| blake3::hash(format!("{page} {part}").as_bytes()).to_hex().to_string();
+    (0..length / 64).map(hash).collect()
 }
 
 /// The one seed.
@@ -229,7 +243,10 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 let links = links(site_of(&host), number);
                 let links =
                     links.iter().map(|(site, path)| format!("<a href=\"http://s{site}.test{path}\">x</a>"));
-                ("200 OK", "text/html", format!("<title>{host}{path}</title>{}", links.collect::<String>()))
+                let filler = if site_of(&host).is_multiple_of(2) { words.filler } else { 0 };
+                let filler = digits(&format!("{host}{path}"), filler);
+                let links = links.collect::<String>();
+                ("200 OK", "text/html", format!("<title>{host}{path}</title>{links}<!--{filler}-->"))
             }
             _ => ("404 Not Found", "text/html", "no".to_owned()),
         };

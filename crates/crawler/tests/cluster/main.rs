@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod address;
+#[cfg(feature = "object-storage")]
+mod bucket;
 mod commits;
 mod databases;
 mod faults;
@@ -12,6 +14,8 @@ mod lost;
 mod member;
 mod metrics;
 mod moves;
+#[cfg(feature = "object-storage")]
+mod objects;
 mod partitions;
 mod program;
 mod proxy;

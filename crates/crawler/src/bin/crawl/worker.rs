@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use crawler::causes::with_causes;
-use crawler::cluster::{self, Address, Ended, Figures, WorkError, WorkerOptions};
+#[cfg(feature = "object-storage")]
+use crawler::cluster::ObjectsError;
+use crawler::cluster::{self, Address, ArchiveError, ArchivePlace, Ended, Figures, WorkError, WorkerOptions};
 use crawler::crawl_dir::CrawlDir;
 use crawler::engine::Stop as Request;
 use crawler::quantity::{count, size};
@@ -19,6 +21,9 @@ use crate::terminal::Console;
 
 /// Calls of `tell`, one a second, from one line of progress to the next.
 const EVERY: u32 = 10;
+
+const WARC: &str =
+    "Where the archive goes: a directory of this worker alone, or s3://BUCKET/PREFIX [default: warc/ in DIR]";
 
 #[cfg(feature = "serve")]
 const SERVE: &str =
@@ -43,6 +48,9 @@ pub(crate) struct WorkerArgs {
     /// Directory for the archive and the log of this worker; one worker at a time uses it
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Where the archive goes: a directory, or object storage [default: warc/ in DIR]
+    #[arg(long, value_name = "DIR|URL", help = WARC)]
+    warc: Option<ArchivePlace>,
     /// Name of this worker in `crawl cluster status` [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -60,7 +68,12 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     let signals = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     signals.block_on(async { listen(ask, console) })?;
     let name = args.name.clone().unwrap_or_else(crawler::cluster::machine);
-    let options = WorkerOptions { address: args.cluster.clone(), name, program: PROGRAM.to_owned() };
+    let options = WorkerOptions {
+        address: args.cluster.clone(),
+        name,
+        program: PROGRAM.to_owned(),
+        archive: args.warc.clone().unwrap_or_default(),
+    };
     #[cfg(feature = "serve")]
     let board = std::sync::Arc::default();
     #[cfg(feature = "serve")]
@@ -155,6 +168,10 @@ fn with_exit_code(error: &WorkError) -> anyhow::Error {
         | WorkError::Moved(_)
         | WorkError::OtherCrawl(_) => exit::USAGE,
         WorkError::Config(_) => exit::CONFIG,
+        WorkError::Archive(ArchiveError::Dir(error)) => return crate::crawling::with_exit_code(error),
+        #[cfg(feature = "object-storage")]
+        WorkError::Archive(ArchiveError::Objects(ObjectsError::OtherCrawl(_))) => exit::USAGE,
+        WorkError::Archive(_) => exit::STORAGE,
         WorkError::Warc(_) | WorkError::Commit(_) | WorkError::Store(_) => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
