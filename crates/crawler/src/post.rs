@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::hop::{Came, HopAnswer, HopRequest};
-pub use self::object::{StoredObject, stored_object_key};
+pub use self::object::{STORED_OBJECT, StoredObject, stored_object_key};
 use crate::frontier::Marks;
 use crate::scope::domain;
 use crate::store::{Store, StoreError, Tree};

@@ -61,6 +61,8 @@ pub use self::lost::{LostError, LostWorker, lose};
 pub use self::member::{Member, Order};
 pub use self::network::Network;
 pub use self::objects::ObjectsError;
+#[cfg(feature = "object-storage")]
+pub use self::objects::{DownloadError, Downloaded, download};
 pub use self::reading::{Parts, ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{

@@ -14,7 +14,10 @@ pub struct StoredObject {
     pub at: Timestamp,
 }
 
-/// The key that it is under.
+/// What the keys of these entries begin with; the name of the file follows.
+pub const STORED_OBJECT: &[u8] = b"object/";
+
+/// The key of a file's entry.
 pub fn stored_object_key(file: &str) -> Vec<u8> {
-    [b"object/", file.as_bytes()].concat()
+    [STORED_OBJECT, file.as_bytes()].concat()
 }

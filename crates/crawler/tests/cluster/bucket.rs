@@ -18,6 +18,8 @@ pub(crate) struct Stored {
     pub(crate) requests: Vec<String>,
     /// Requests without a signature.
     pub(crate) unsigned: usize,
+    /// When each object was stored: a second later than the one before.
+    times: BTreeMap<String, u32>,
     next: u32,
 }
 
@@ -102,22 +104,26 @@ fn serve(stream: &TcpStream, stored: &Mutex<Stored>) {
     }
 }
 
-type Answer = (u16, &'static str, Vec<u8>);
-
-const OBJECT: &str = "ETag: \"e\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
+type Answer = (u16, String, Vec<u8>);
 
 fn missing() -> Answer {
-    (404, "Content-Type: application/xml\r\n", b"<Error><Code>NoSuchKey</Code></Error>".to_vec())
+    (404, String::new(), b"<Error><Code>NoSuchKey</Code></Error>".to_vec())
 }
 
 impl Stored {
+    fn store(&mut self, path: String, bytes: Vec<u8>) {
+        self.next += 1;
+        self.times.insert(path.clone(), self.next);
+        self.objects.insert(path, bytes);
+    }
+
     fn answer(&mut self, line: &str, body: Vec<u8>, range: Option<&str>) -> Answer {
         if let Some((text, times)) = &mut self.fails
             && *times > 0
             && line.contains(text.as_str())
         {
             *times -= 1;
-            return (500, "", b"<Error><Code>InternalError</Code></Error>".to_vec());
+            return (500, String::new(), b"<Error><Code>InternalError</Code></Error>".to_vec());
         }
         let mut words = line.split_whitespace();
         let (method, target) = (words.next().unwrap(), words.next().unwrap());
@@ -135,39 +141,44 @@ impl Stored {
                 let xml = format!(
                     "<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
                 );
-                (200, "", xml.into_bytes())
+                (200, String::new(), xml.into_bytes())
             }
             ("PUT", Some(id)) => {
                 let Some((_, parts)) = self.uploads.get_mut(&id) else { return missing() };
                 let number = parameter("partNumber").unwrap();
                 parts.insert(number.parse().unwrap(), body);
-                (200, "ETag: \"part\"\r\n", Vec::new())
+                (200, "ETag: \"part\"\r\n".to_owned(), Vec::new())
             }
             ("POST", Some(id)) => {
                 let Some((path, parts)) = self.uploads.remove(&id) else { return missing() };
-                self.objects.insert(path, parts.into_values().flatten().collect());
+                self.store(path, parts.into_values().flatten().collect());
                 let xml = "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>";
-                (200, "", xml.as_bytes().to_vec())
+                (200, String::new(), xml.as_bytes().to_vec())
             }
             ("DELETE", Some(id)) => match self.uploads.remove(&id) {
-                Some(_) => (204, "", Vec::new()),
+                Some(_) => (204, String::new(), Vec::new()),
                 None => missing(),
             },
             ("PUT", None) => {
-                self.objects.insert(path.to_owned(), body);
-                (200, "ETag: \"e\"\r\n", Vec::new())
+                self.store(path.to_owned(), body);
+                (200, "ETag: \"e\"\r\n".to_owned(), Vec::new())
             }
             ("GET" | "HEAD", None) => {
                 let Some(object) = self.objects.get(path) else { return missing() };
-                let Some(range) = range else { return (200, OBJECT, object.clone()) };
+                let time = self.times[path];
+                let fields = format!(
+                    "ETag: \"{time}\"\r\nLast-Modified: Thu, 01 Jan 2026 00:{:02}:{:02} GMT\r\n",
+                    time / 60 % 60,
+                    time % 60
+                );
+                let Some(range) = range else { return (200, fields, object.clone()) };
                 let (start, end) = range.split_once('-').unwrap();
                 let (start, end): (usize, usize) = (start.parse().unwrap(), end.parse().unwrap());
                 let end = end.min(object.len() - 1);
-                let fields = format!("{OBJECT}Content-Range: bytes {start}-{end}/{}\r\n", object.len());
-                // The fields live as long as the test.
-                (206, Box::leak(fields.into_boxed_str()), object[start..=end].to_vec())
+                let fields = format!("{fields}Content-Range: bytes {start}-{end}/{}\r\n", object.len());
+                (206, fields, object[start..=end].to_vec())
             }
-            _ => (400, "", Vec::new()),
+            _ => (400, String::new(), Vec::new()),
         }
     }
 }

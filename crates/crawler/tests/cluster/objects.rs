@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::bucket::Service;
 use crate::judge::{EXPIRING, Judge};
 use crate::program::{
-    Worker, expect_clean_audit, expect_polite_and_whole, init_at, init_with, run, status, text,
+    Worker, crawl, expect_clean_audit, expect_polite_and_whole, init_at, init_with, run, status, text,
 };
 use crate::server::{Server, until};
 
@@ -36,14 +36,14 @@ fn files_here(dir: &Path, name: &str) -> Vec<String> {
     ["warc", "warc-complete"].iter().flat_map(|within| files(&dir.join(name).join(within))).collect()
 }
 
-/// Copies what the bucket has to the directory of an archive, as a user does.
-fn copy(service: &Service, prefix: &str, dir: &Path) {
-    let to = dir.join("copy/warc");
-    std::fs::create_dir_all(&to).unwrap();
-    for (path, bytes) in &service.stored().objects {
-        let name = path.strip_prefix(&format!("/bucket/{prefix}/")).unwrap();
-        std::fs::write(to.join(name), bytes).unwrap();
-    }
+/// Copies the archive files of a crawl to the directory of an archive: how many were copied, and how many were there.
+fn copy(service: &Service, url: &str, dir: &Path) -> (u64, u64) {
+    let to = dir.join("copy/warc").display().to_string();
+    let mut download = crawl(&["cluster", "download", url, "--out", &to, "--json"]);
+    let done = download.envs(service.environment()).output().unwrap();
+    let said = serde_json::from_slice::<serde_json::Value>(&done.stdout);
+    let said = said.unwrap_or_else(|_| panic!("{}", text(&done)));
+    (said["files"].as_u64().unwrap(), said["present"].as_u64().unwrap())
 }
 
 /// Captures of pages that expire.
@@ -71,7 +71,9 @@ fn archives_go_to_object_storage_whole_and_are_not_lost_with_a_worker() {
     );
     assert_eq!(service.stored().unsigned, 0);
     assert!(files_here(dir.path(), "one").is_empty() && files_here(dir.path(), "two").is_empty());
-    copy(&service, "study", dir.path());
+    let (copied, present) = copy(&service, &url, dir.path());
+    assert!(copied > 1 && present == 0, "{copied} {present}");
+    assert_eq!(copy(&service, &url, dir.path()), (0, copied));
     expect_clean_audit(&url, dir.path(), &["copy"]);
 
     // Nothing was on the disk that is gone.
@@ -113,7 +115,7 @@ fn files_that_are_complete_go_while_the_crawl_runs() {
     assert!(stored() > early);
     assert!(files_here(dir.path(), "one").is_empty() && files_here(dir.path(), "two").is_empty());
     expect_polite_and_whole(&judge, 0);
-    copy(&service, "study", dir.path());
+    copy(&service, &url, dir.path());
     expect_clean_audit(&url, dir.path(), &["copy"]);
 }
 
@@ -147,13 +149,13 @@ fn what_expires_in_object_storage_is_removed_there() {
     first.signal(Signal::INT);
     assert_eq!(first.code(), Some(11));
     assert!(files_here(dir.path(), "one").is_empty());
-    copy(&service, "study", dir.path());
+    copy(&service, &url, dir.path());
     let had = captures(&dir.path().join("copy/warc"));
     assert!(had > 0 && wall() < expires, "{had} captures");
 
     assert_eq!(worker(&service, &url, dir.path(), "two", "study").code(), Some(0));
     assert_eq!(status(&url)["withdrawals"].as_array().map(Vec::len), Some(0));
-    copy(&service, "study", dir.path());
+    assert!(copy(&service, &url, dir.path()).1 > 0, "what has not changed stays");
     assert_eq!(captures(&dir.path().join("copy/warc")), 0);
     expect_clean_audit(&url, dir.path(), &["copy"]);
 }

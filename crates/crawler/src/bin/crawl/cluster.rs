@@ -1,6 +1,8 @@
 //! `crawl cluster`: a crawl on many machines, through its database.
 
 mod add;
+#[cfg(feature = "object-storage")]
+mod download;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -40,6 +42,9 @@ pub(crate) enum ClusterCommand {
     Resume(ResumeArgs),
     /// Queue the pages again whose bodies were lost with the disk of a worker
     Lost(LostArgs),
+    /// Copy the archive files of a cluster's crawl from object storage to a directory
+    #[cfg(feature = "object-storage")]
+    Download(download::DownloadArgs),
     /// Make a crawl for many machines of one on a single machine
     Import(ImportArgs),
     /// Make a crawl on a single machine of one on many machines
@@ -254,6 +259,8 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
         ClusterCommand::Lost(args) => lost(args, console),
+        #[cfg(feature = "object-storage")]
+        ClusterCommand::Download(args) => download::run(args, console),
         ClusterCommand::Import(args) => import(args, console),
         ClusterCommand::Export(args) => export(args, console),
     }

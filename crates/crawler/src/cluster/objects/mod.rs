@@ -3,6 +3,7 @@
 //! A file is there whole or not at all: a large one is uploaded in parts, which nobody sees before the last of them is there. What a killed
 //! process leaves of an upload is told to vanish when the worker is started again ([`Objects::abort_unfinished`]).
 
+mod download;
 mod http;
 #[cfg(test)]
 mod tests;
@@ -12,12 +13,14 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::multipart::MultipartStore as _;
 use object_store::path::Path as Name;
 use object_store::{ObjectStoreExt as _, PutPayload, RetryConfig};
 
+pub use self::download::{DownloadError, Downloaded, download};
 pub(super) use self::uploads::Uploads;
 use super::archive_place::Bucket;
 use crate::fetch;
@@ -163,23 +166,32 @@ impl Objects {
         if there == length { Ok(object) } else { Err(ObjectsError::Length { object, there, sent: length }) }
     }
 
+    /// The bytes of an object, and when it was stored.
+    async fn look(&self, file: &str) -> Result<(u64, SystemTime), ObjectsError> {
+        let found = self.store.head(&self.name(file)).await;
+        let found = found.map_err(|source| self.failed("look at", file, source))?;
+        Ok((found.size, found.last_modified.into()))
+    }
+
     /// Reads an object into a file of its name in this directory.
     pub(super) async fn get(&self, file: &str, dir: &Path) -> Result<PathBuf, ObjectsError> {
         let path = dir.join(file);
+        let part = path.with_added_extension("part");
         let io = |doing| {
-            let path = path.clone();
+            let path = part.clone();
             move |source| ObjectsError::File { doing, path, source }
         };
         let failed = |source| self.failed("read", file, source);
         let name = self.name(file);
         let length = self.store.head(&name).await.map_err(failed)?.size;
-        let mut to = File::create(&path).map_err(io("make"))?;
+        let mut to = File::create(&part).map_err(io("make"))?;
         for start in (0..length).step_by(PART) {
             let range = start..length.min(start + PART as u64);
-            let part = self.store.get_range(&name, range).await.map_err(failed)?;
-            to.write_all(&part).map_err(io("write"))?;
+            let bytes = self.store.get_range(&name, range).await.map_err(failed)?;
+            to.write_all(&bytes).map_err(io("write"))?;
         }
         to.sync_all().map_err(io("sync"))?;
+        fs::rename(&part, &path).map_err(io("rename"))?;
         Ok(path)
     }
 
