@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::objects::{Objects, Uploads};
@@ -32,6 +33,10 @@ pub(super) struct Archive {
     /// Holds that directory, where it isn't in the worker's own.
     held: Option<CrawlDir>,
     objects: Option<Arc<Objects>>,
+    /// The place there is known to be one of this crawl.
+    is_claimed: AtomicBool,
+    /// What isn't complete: one for all sessions, since what an earlier one began may still look.
+    written: Written,
 }
 
 impl Archive {
@@ -48,7 +53,7 @@ impl Archive {
             ArchivePlace::Objects(bucket) => Some(Arc::new(Objects::new(bucket)?)),
             ArchivePlace::Own | ArchivePlace::Dir(_) => None,
         };
-        Ok(Self { dir, held, objects })
+        Ok(Self { dir, held, objects, is_claimed: AtomicBool::new(false), written: Written::default() })
     }
 
     /// The directory that has to be of the crawl, besides the worker's own.
@@ -56,12 +61,16 @@ impl Archive {
         self.held.as_ref().map(CrawlDir::root)
     }
 
-    /// Makes the place in object storage one of this crawl, or says that it is another's.
+    /// Makes the place in object storage one of this crawl, or says that it is another's. Asks once: a worker that joins again does without the
+    /// service.
     pub(super) async fn claim(&self, crawl: &str) -> Result<(), ArchiveError> {
-        match &self.objects {
-            Some(objects) => Ok(objects.claim(crawl).await?),
-            None => Ok(()),
+        if let Some(objects) = &self.objects
+            && !self.is_claimed.load(Ordering::Relaxed)
+        {
+            objects.claim(crawl).await?;
+            self.is_claimed.store(true, Ordering::Relaxed);
         }
+        Ok(())
     }
 
     /// Whether complete files go to object storage.
@@ -75,7 +84,7 @@ impl Archive {
             .objects
             .as_ref()
             .map(|objects| Arc::new(Uploads::new(Arc::clone(objects), own, Arc::clone(database))));
-        Moving { uploads, running: None, written: Written::default() }
+        Moving { uploads, running: None, written: self.written.clone() }
     }
 }
 
@@ -94,6 +103,14 @@ impl Moving {
         if let (Some(uploads), true) = (&self.uploads, is_idle) {
             let (uploads, written) = (Arc::clone(uploads), self.written.clone());
             self.running = Some(tokio::spawn(async move { uploads.look(&written).await }));
+        }
+    }
+
+    /// Ends what it is at: the rest is for the next session.
+    pub(super) async fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.abort();
+            drop(running.await);
         }
     }
 

@@ -29,6 +29,9 @@ select part.id, of_part.key, of_part.value
 from part cross join lateral (select key, value from kv where kv.part = part.id and kv.tree = $1 offset 0) as of_part
 where position('\"done\":false'::bytea in of_part.value) > 0";
 
+#[cfg(feature = "object-storage")]
+const OF_PART: &str = "select value from kv where part = $1 and tree = $2";
+
 /// The row changes where it is as it was read. Its partition may be anybody's: nobody else changes it but to the same.
 const DONE: &str = "update kv set value = $5 where part = $1 and tree = $2 and key = $3 and value = $4";
 
@@ -75,6 +78,18 @@ pub(super) async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error
         Some(Open { part: row.get(0), key: row.get(1), value, withdrawal })
     });
     Ok(read.collect())
+}
+
+/// All captures of an archive file of a partition that have to leave it, or have left it.
+#[cfg(feature = "object-storage")]
+pub(super) async fn of_file(
+    connection: &mut Connection,
+    part: i32,
+    file: &str,
+) -> Result<Vec<Withdrawal>, Error> {
+    let rows = connection.query(OF_PART, &[&part, &(Tree::Withdrawn as i16)]).await?;
+    let read = rows.iter().filter_map(|row| serde_json::from_slice(row.get(0)).ok());
+    Ok(read.filter(|withdrawal: &Withdrawal| withdrawal.place.file == file).collect())
 }
 
 /// The numbers of workers from whose archives captures are still to be removed, with how many; none for files of the time before the crawl was

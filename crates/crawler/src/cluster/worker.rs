@@ -306,8 +306,9 @@ fn session(
         return Ok(ended);
     }
     crawling.block_on(withdrawals.carry_out());
-    if matches!(ended, Session::Ended(_)) {
-        crawling.block_on(moving.finish());
+    match ended {
+        Session::Ended(_) => crawling.block_on(moving.finish()),
+        Session::Gone => crawling.block_on(moving.stop()),
     }
     match (&ended, failed) {
         (_, Some(error)) => {

@@ -1,5 +1,7 @@
 //! Bodies that were lost with the disk of a worker: their pages are queued again.
 
+use std::collections::HashMap;
+
 use super::{Engine, Post};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
@@ -25,11 +27,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Some(part) = self.post.as_ref().map(Post::part) else { return Ok(()) };
         let count = page_store::State::read(self.frontier.store())?.count;
         let (mut next, mut urls, mut values) = (next, Vec::new(), 0);
+        let mut stored = HashMap::new();
         while next < count && urls.len() < AT_ONCE.0 && values < AT_ONCE.1 {
             let pages: Vec<StoredPage> =
                 page_store::scan_range(self.frontier.store(), next).collect::<Result<_, _>>()?;
             for page in pages {
-                urls.extend(self.lose_body(&page, &workers, now)?);
+                urls.extend(self.lose_body(&page, &workers, &mut stored, now)?);
             }
             next = page_store::range_end(next);
             values += 1;
@@ -43,11 +46,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Takes the places in these archives out of the record of a page. Returns its URL if its body is lost.
+    /// Takes the places in these archives out of the record of a page. Returns its URL if its body is lost. `stored` has the files that were looked for
+    /// in object storage, and whether they are there.
     fn lose_body(
         &mut self,
         page: &StoredPage,
         workers: &[i64],
+        stored: &mut HashMap<String, bool>,
         now: Now,
     ) -> Result<Option<String>, CommitError> {
         let mut record = page.record()?;
@@ -56,8 +61,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for of in record.captures() {
             let series = warc::series(&of.file).and_then(Series::read);
             let is_theirs = series.is_some_and(|series| workers.contains(&series.worker));
+            if !is_theirs {
+                continue;
+            }
             // What was moved to object storage isn't lost with a disk.
-            if is_theirs && self.frontier.store().get(Tree::Meta, &stored_object_key(&of.file))?.is_none() {
+            let is_stored = match stored.get(&of.file) {
+                Some(is_stored) => *is_stored,
+                None => self.frontier.store().get(Tree::Meta, &stored_object_key(&of.file))?.is_some(),
+            };
+            stored.insert(of.file.clone(), is_stored);
+            if !is_stored {
                 lost.push(of.file.clone());
             }
         }

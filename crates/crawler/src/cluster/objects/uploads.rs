@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio_postgres::Error;
 
-use super::super::connection::Link;
+use super::super::connection::{Connection, Link};
 use super::super::layout::Layout;
 use super::super::withdrawals::{self, IS_STORED, Open};
 use super::super::written::Written;
@@ -92,12 +92,15 @@ impl Uploads {
         self.objects.abort_unfinished(&self.complete).await;
         let files = warc::files(&self.complete).unwrap_or_default();
         for (_, path) in files {
-            if let Err(error) = self.upload_one(&path).await {
-                tracing::warn!(
-                    file = %path.display(),
-                    "an archive file can't be uploaded yet; it is tried again: {}",
-                    with_causes(&error)
-                );
+            let Err(error) = self.upload_one(&path).await else { continue };
+            tracing::warn!(
+                file = %path.display(),
+                "an archive file can't be uploaded yet; it is tried again: {}",
+                with_causes(&error)
+            );
+            // The next one would be refused as well.
+            if matches!(error, UploadError::Objects(ObjectsError::Service { .. }) | UploadError::Database(_))
+            {
                 return;
             }
         }
@@ -108,11 +111,9 @@ impl Uploads {
 
     /// Files that aren't uploaded yet.
     pub(in super::super) fn remaining(&self) -> usize {
-        [&self.complete, &self.warc]
-            .into_iter()
-            .filter_map(|dir| warc::files(dir).ok())
-            .map(|files| files.len())
-            .sum()
+        let files =
+            [&self.complete, &self.warc].into_iter().filter_map(|dir| warc::files(dir).ok()).flatten();
+        files.filter(|(_, path)| part_of(&super::file_name(path)).is_some()).count()
     }
 
     async fn upload_one(&self, path: &Path) -> Result<(), UploadError> {
@@ -131,43 +132,51 @@ impl Uploads {
     /// Overwrites captures in stored files.
     async fn withdraw(&self) -> Result<(), UploadError> {
         for address in self.layout.databases() {
-            let mut link = Link::new(Arc::clone(address), None, PATIENCE);
-            for row in withdrawals::open(link.connection().await?).await? {
-                let file = row.withdrawal.place.file.clone();
+            let mut connection = Connection::open(address).await?;
+            let mut files: BTreeMap<String, Vec<Open>> = BTreeMap::new();
+            for row in withdrawals::open(&mut connection).await? {
+                files.entry(row.withdrawal.place.file.clone()).or_default().push(row);
+            }
+            for (file, rows) in files {
                 let Some(part) = part_of(&file) else { continue };
-                let found =
-                    link.connection().await?.query(IS_STORED, &[&part, &stored_object_key(&file)]).await?;
+                let found = connection.query(IS_STORED, &[&part, &stored_object_key(&file)]).await?;
                 let entry = found.first().and_then(|row| serde_json::from_slice(row.get(0)).ok());
                 let is_here = |entry: &StoredObject| entry.url == self.objects.bucket.url_of(&file);
                 if entry.as_ref().is_some_and(is_here) {
-                    self.withdraw_one(&mut link, row).await?;
+                    self.withdraw_from(&mut connection, (part, &file), rows).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn withdraw_one(&self, link: &mut Link, row: Open) -> Result<(), UploadError> {
-        let file = row.withdrawal.place.file.clone();
-        let locked = link.connection().await?.query(LOCK, &[&file]).await?;
+    /// Overwrites all captures of a file that have to leave it, also those that have left it before: where two workers were at it, since one lost
+    /// its connection and with it the lock, the later one may have put an older copy there. Its own rows are still open then.
+    async fn withdraw_from(
+        &self,
+        connection: &mut Connection,
+        (part, file): (i32, &str),
+        rows: Vec<Open>,
+    ) -> Result<(), UploadError> {
+        let locked = connection.query(LOCK, &[&file]).await?;
         if !locked.first().is_some_and(|row| row.get(0)) {
             return Ok(());
         }
+        let all = withdrawals::of_file(connection, part, file).await?;
         let dir = self.complete.join("changing");
-        let removed = async {
-            fs::create_dir_all(&dir).map_err(|source| as_file(&dir, source))?;
-            let path = self.objects.get(&file, &dir).await?;
-            withdrawals::remove(&dir, &row.withdrawal)?;
-            self.objects.put(&path).await?;
-            fs::remove_file(&path).map_err(|source| as_file(&path, source))
-        };
-        let removed: Result<(), UploadError> = removed.await;
-        let connection = link.connection().await?;
-        if removed.is_ok() {
+        fs::create_dir_all(&dir).map_err(|source| as_file(&dir, source))?;
+        let path = self.objects.get(file, &dir).await?;
+        for withdrawal in &all {
+            withdrawals::remove(&dir, withdrawal)?;
+        }
+        self.objects.put(&path).await?;
+        fs::remove_file(&path).map_err(|source| as_file(&path, source))?;
+        // Answered on the connection that has had the lock all the time, or not at all.
+        connection.query(UNLOCK, &[&file]).await?;
+        for row in rows {
             row.set_done(connection).await?;
         }
-        connection.query(UNLOCK, &[&file]).await?;
-        removed
+        Ok(())
     }
 
     fn link(&self, part: i32) -> Link {
