@@ -80,7 +80,7 @@ pub(super) async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error
     Ok(read.collect())
 }
 
-/// All captures of an archive file of a partition that have to leave it, or have left it.
+/// All captures of an archive file of a partition that have to leave it, or were removed.
 #[cfg(feature = "object-storage")]
 pub(super) async fn of_file(
     connection: &mut Connection,

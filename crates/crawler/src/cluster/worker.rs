@@ -204,7 +204,7 @@ fn session(
         crawling.block_on(withdrawals.carry_out());
     }
     if is_ours && archive.is_moved() && matches!(state, State::Complete | State::Stopped) {
-        // What an earlier start left here.
+        // What an earlier start couldn't move.
         let database = Arc::new(Database::open(options.address.clone(), PATIENCE)?);
         crawling.block_on(archive.moving(dir, &database).finish());
     }

@@ -101,7 +101,7 @@ const WINDOW: usize = 64;
 /// Bytes behind a window that belong to a word of up to 16 bytes which begins in it.
 const MARGIN: usize = 16;
 
-/// The next 64 bytes of a page, of which 16 at once are told apart.
+/// The next 64 bytes of a page, which are classified 16 at a time.
 struct Window<'a> {
     /// Bytes of the page in it.
     bytes: usize,

@@ -1,7 +1,7 @@
 //! Archive files in object storage that speaks the S3 protocol.
 //!
-//! A file is there whole or not at all: a large one is uploaded in parts, which nobody sees before the last of them is there. What a killed
-//! process leaves of an upload is told to vanish when the worker is started again ([`Objects::abort_unfinished`]).
+//! A file is there whole or not at all: a large one is uploaded in parts, which nobody sees before the last of them is there. Parts that
+//! a killed process had uploaded are removed when the worker is started again ([`Objects::abort_unfinished`]).
 
 mod download;
 mod http;

@@ -150,7 +150,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// Overwrites all captures of a file that have to leave it, also those that have left it before: where two workers were at it, since one lost
+    /// Overwrites all captures of a file that have to leave it, also those that were removed before: where two workers were at it, since one lost
     /// its connection and with it the lock, the later one may have put an older copy there. Its own rows are still open then.
     async fn withdraw_from(
         &self,
