@@ -39,7 +39,8 @@ pub(super) fn text_marks(html: &[u8]) -> TextMarks {
 /// Takes the words of the window that begins `at` this place, and gives the number of bytes to the next one.
 fn marks_of_window(html: &[u8], at: usize, words: &mut Words) -> usize {
     let mut room = [0; WINDOW + MARGIN];
-    let window = Window::load(&html[at..], &mut room);
+    let before = at.checked_sub(1).map(|before| html[before]);
+    let window = Window::load(before, &html[at..], &mut room);
     // What wasn't looked at yet of the window: a bit for each byte.
     let mut rest = u64::MAX;
     loop {
@@ -116,14 +117,14 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// The window at the start of `html`. `room` holds it where the page ends in it or soon behind it.
-    fn load(html: &'a [u8], room: &'a mut [u8; WINDOW + MARGIN]) -> Self {
+    /// The window at the start of `html`, with the byte `before` it. `room` holds it where the page ends in it or soon behind it.
+    fn load(before: Option<u8>, html: &'a [u8], room: &'a mut [u8; WINDOW + MARGIN]) -> Self {
         let text = html.first_chunk().unwrap_or_else(|| {
             *room = [0; WINDOW + MARGIN];
             room[..html.len()].copy_from_slice(html);
             room
         });
-        let (mut words, mut tags, mut others) = (0, 0, 0);
+        let (mut words, mut tags, mut ampersands, mut others) = (0, 0, 0, 0);
         let (sixteens, _) = text[..WINDOW].as_chunks::<16>();
         for (place, sixteen) in sixteens.iter().enumerate() {
             // As signed numbers: bytes above ASCII are below zero, and have the highest bit as those have of which something is true.
@@ -135,9 +136,15 @@ impl<'a> Window<'a> {
             let letters = among(bytes | i8x16::splat(0x20), b'a', b'z');
             let digits = among(bytes, b'0', b'9');
             words |= u64::from((letters | digits | bytes).to_bitmask()) << (16 * place);
-            tags |= u64::from(bytes.simd_eq(i8x16::splat(b'<'.cast_signed())).to_bitmask()) << (16 * place);
+            let are = |what: u8| {
+                u64::from(bytes.simd_eq(i8x16::splat(what.cast_signed())).to_bitmask()) << (16 * place)
+            };
+            tags |= are(b'<');
+            ampersands |= are(b'&');
             others |= bytes.to_bitmask();
         }
+        let after_ampersand = words & (ampersands << 1 | u64::from(before == Some(b'&')));
+        let words = without_names(words, after_ampersand);
         Self { bytes: html.len().min(WINDOW), text, words, tags, is_ascii: others == 0 }
     }
 
@@ -146,6 +153,14 @@ impl<'a> Window<'a> {
     fn eight(&self, offset: usize) -> u64 {
         self.text[offset..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
     }
+}
+
+/// The words of a window but those that begin at these places, right behind an ampersand: they are the names of character references, and in source
+/// code, where `&gt;` comes often, they would decide what the page is similar to. One that the window's end may cut stays for the next window.
+fn without_names(words: u64, after_ampersand: u64) -> u64 {
+    let last = u64::MAX.unbounded_shl(WINDOW as u32 - words.leading_ones());
+    // A carry runs through the bits of each of them.
+    words & words.wrapping_add(after_ampersand & !last)
 }
 
 /// Where the tag ends that begins `at` this place, or the content of the raw-text element that it opens.
@@ -435,6 +450,20 @@ mod tests {
     }
 
     #[test]
+    fn names_of_character_references_are_no_words() {
+        for blanks in 0..130 {
+            let before = " ".repeat(blanks);
+            assert_eq!(
+                mark(&format!("{before}one &gt;&gt; two&nbsp;three")),
+                mark("one two three"),
+                "{blanks}"
+            );
+        }
+        assert_ne!(mark(&format!("one &{}", "x".repeat(64))), mark("one"));
+        assert_ne!(mark("one &#38; two"), mark("one two"), "a number is a word");
+    }
+
+    #[test]
     fn a_short_text_has_no_simhash() {
         assert_eq!(simhash(&text(1, 15).join(" ")), None);
         assert!(simhash(&text(1, 16).join(" ")).is_some());
@@ -447,11 +476,15 @@ mod tests {
             let html: Vec<u8> = (0..90).map(|place: u8| first.wrapping_add(place.wrapping_mul(37))).collect();
             for length in [0, 1, 63, 64, 90] {
                 let mut room = [0; WINDOW + MARGIN];
-                let window = Window::load(&html[..length], &mut room);
+                let window = Window::load(None, &html[..length], &mut room);
                 assert_eq!(window.bytes, length.min(64));
                 assert_eq!(window.is_ascii, html[..window.bytes].is_ascii());
                 for (place, byte) in html[..window.bytes].iter().enumerate() {
-                    let is_word = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+                    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+                    let run = html[..place].iter().rev().take_while(|byte| is_of_word(**byte)).count();
+                    let rest = html[place..window.bytes].iter().take_while(|byte| is_of_word(**byte)).count();
+                    let is_named = html[..place - run].last() == Some(&b'&') && place + rest < WINDOW;
+                    let is_word = is_of_word(*byte) && !is_named;
                     assert_eq!(window.words >> place & 1 == 1, is_word, "{byte}");
                     assert_eq!(window.tags >> place & 1 == 1, *byte == b'<', "{byte}");
                     assert_eq!(window.eight(place) as u8, *byte);
@@ -479,7 +512,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn words_and_shingles_are_those_of_a_plain_count(
-            html in proptest::collection::vec(proptest::sample::select(&b" .aBc19\xe3\x81\x82<p>"[..]), 0..2000),
+            html in proptest::collection::vec(proptest::sample::select(&b" .aBc19\xe3\x81\x82<p>&;"[..]), 0..2000),
         ) {
             // Tags and text, taken apart in the plainest way; there is no script and no style among them.
             let html = String::from_utf8_lossy(&html).replace('\u{fffd}', "\u{3042}");
@@ -489,6 +522,12 @@ mod tests {
                 text = text + " " + piece.split_once('>').map_or("", |(_, text)| text);
             }
             let mut words = Vec::new();
+            // Without what follows an ampersand, unless it is longer than the name of any character reference.
+            let text = text.split('&').enumerate().map(|(place, part)| {
+                let name = part.bytes().take_while(|byte| is_of_word(*byte)).count();
+                if place > 0 && name < WINDOW { part[name..].to_owned() } else { part.to_owned() }
+            });
+            let text = text.collect::<Vec<_>>().join("&");
             for word in text.as_bytes().split(|byte| !is_of_word(*byte)).filter(|word| !word.is_empty()) {
                 let pieces = if word[0].is_ascii() { word.len() } else { PIECE };
                 words.extend(word.chunks(pieces).map(hash));
