@@ -35,14 +35,6 @@ pub enum DownloadError {
     /// The object storage, or a file here.
     #[error(transparent)]
     Objects(#[from] ObjectsError),
-    /// The directory can't be made.
-    #[error("can't make the directory {dir}")]
-    Dir {
-        /// The directory.
-        dir: String,
-        /// Why.
-        source: std::io::Error,
-    },
     /// An entry that no worker made.
     #[error("the database names an archive file that can't be one: {0}")]
     Entry(String),
@@ -55,7 +47,7 @@ pub fn download(
     dir: &Path,
     tell: &mut dyn FnMut(&str, u64),
 ) -> Result<Downloaded, DownloadError> {
-    let failed = |source| DownloadError::Dir { dir: dir.display().to_string(), source };
+    let failed = |source| ObjectsError::File { doing: "make", path: dir.to_owned(), source };
     fs::create_dir_all(dir).map_err(failed)?;
     runtime()?.block_on(async {
         let mut all = open_all(address.clone()).await?;

@@ -16,7 +16,7 @@ use object_store::client::{
 };
 use rustls::ClientConfig;
 
-/// How long a request may take, its body included: a part of 16 MB at 300 KB/s.
+/// How long a request and its response may take, bodies included: a part of 16 MB at 300 KB/s.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Makes clients that trust the authorities of the system.
@@ -69,13 +69,18 @@ impl Service {
         if !self.may_be_plain && request.uri().scheme_str() != Some("https") {
             return Err(HttpError::new(HttpErrorKind::Unknown, Refused::Plain));
         }
-        let answer = tokio::time::timeout(TIMEOUT, self.client.request(request)).await;
-        let answer = answer.map_err(|_| HttpError::new(HttpErrorKind::Timeout, Refused::Slow))?;
-        let answer = answer.map_err(|error| {
+        let answered = tokio::time::timeout(TIMEOUT, self.whole(request)).await;
+        answered.map_err(|_| HttpError::new(HttpErrorKind::Timeout, Refused::Slow))?
+    }
+
+    /// The response with its body, which is a part of a file at most: whoever waits for it waits no longer than for its head.
+    async fn whole(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answer = self.client.request(request).await.map_err(|error| {
             let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Interrupted };
             HttpError::new(kind, error)
         })?;
-        let as_read = |error| HttpError::new(HttpErrorKind::Interrupted, error);
-        Ok(answer.map(|body| HttpResponseBody::new(body.map_err(as_read))))
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error))?;
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::from(body.to_bytes())))
     }
 }
