@@ -4,6 +4,7 @@
 //! with [`MAIL`]: the writer puts it there with its own commit, and the reader removes it with the commit of what it did about it. The
 //! store of a partition ([`PgStore`](crate::cluster)) has them brought to the partition that they are for, several of them under one key.
 
+mod forgotten_file;
 mod hop;
 mod object;
 
@@ -11,6 +12,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::forgotten_file::ForgottenFile;
 pub use self::hop::{Came, HopAnswer, HopRequest};
 pub use self::object::{STORED_OBJECT, StoredObject, stored_object_key};
 use crate::frontier::Marks;

@@ -214,3 +214,20 @@ fn a_body_that_is_stored_once_goes_with_the_page_that_has_it_and_the_others_are_
     assert!(is_original(&format!("/{two}")) && !is_original(&format!("/{one}")));
     scene.look("audit", &[]).expect(0);
 }
+
+#[test]
+fn pages_that_were_found_on_a_forgotten_one_stay_and_the_audit_says_what_it_cannot_check() {
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html("<a href=/secret>1</a>"))
+        .page("a.test", "/secret", Answer::html("<a href=/next>2</a>"))
+        .page("a.test", "/next", Answer::html("the end"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    scene.look("forget", &["http://a.test/secret"]).expect(0);
+    let audit = scene.look("audit", &["--json"]);
+    let report: Value = serde_json::from_str(&audit.expect(0).stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let discovery = checks.iter().find(|check| check["name"] == "discovery").unwrap();
+    assert_eq!(discovery["unchecked"]["forgotten"], 1, "{discovery}");
+    assert!(scene.table("pages").iter().any(|page| page["url"] == "http://a.test/next"));
+}

@@ -6,6 +6,7 @@ use super::{AuditError, Check};
 use crate::forgotten::{Forgotten, forget_rules};
 use crate::ledger;
 use crate::page_store::scan_with_links;
+use crate::post::ForgottenFile;
 use crate::record::{Decided, ForgetRule};
 use crate::store::{Store, Tree};
 
@@ -38,6 +39,12 @@ pub(super) fn judge<S: Store>(store: &S) -> Result<Check, AuditError> {
         check.case();
         let what = "its removal was interrupted; `crawl resume`, or the same command again, finishes it";
         check.broken(rule.forget.text(), Some(rule.at), what);
+    }
+    for pair in store.scan(Tree::Meta, ForgottenFile::PREFIX) {
+        let Some(file) = ForgottenFile::read(&pair?.0) else { continue };
+        check.case();
+        let what = "the archive file hasn't been searched for what was forgotten: start the worker that has it with its directory";
+        check.broken(file.to_string(), None, what);
     }
     if forgotten.0.is_empty() {
         return Ok(check);

@@ -25,6 +25,9 @@ const PAGE_BITS: u64 = (1 << 48) - 1;
 /// A page that was visited again may have lost the link since.
 const VISITED_AGAIN: &str = "visited_again";
 
+/// Pages that were found on one whose links were removed by `crawl forget`.
+const FORGOTTEN: &str = "forgotten";
+
 /// Judges how each page was found. `admitted` holds what the ledger says of links that a later run let in. Cost: two passes over the
 /// pages. Memory: the pages that were found on one page.
 pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules, admitted: Sorter) -> Result<Check, AuditError> {
@@ -245,6 +248,8 @@ impl Here {
                     found.depth, record.depth
                 );
                 tell(parts, &found, is_lost, &what, check)?;
+            } else if record.forgotten {
+                check.unchecked(FORGOTTEN);
             } else if record.visits_before > 0 {
                 check.unchecked(VISITED_AGAIN);
             } else if let Some(outcome) = skipped {

@@ -17,10 +17,11 @@ use crate::causes::Cause;
 use crate::commit::{CommitError, WARC_END, read_warc_end, warc_end_key};
 use crate::config;
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
+use crate::forgotten::forget_rules;
 use crate::format::{FormatError, read_key};
 use crate::ledger;
 use crate::page_store;
-use crate::post::Series;
+use crate::post::{ForgottenFile, Series};
 use crate::record::{EndRecord, RUN_END};
 use crate::store::{AnyStore, SledStore, Store as _, StoreError, Tree, Write};
 use crate::warc;
@@ -43,6 +44,9 @@ pub enum ExportError {
     /// Workers crawled meanwhile.
     #[error("workers crawled while it was read; stop the crawl, and try again")]
     Changed,
+    /// The archive has content that has to go.
+    #[error("{0}")]
+    Forgotten(String),
     /// Bodies are elsewhere.
     #[error(
         "pages have their bodies in archive files that none of the directories given has, such as {example}: give the `warc` directory of each worker with --warc ({workers})"
@@ -121,6 +125,7 @@ pub fn export(
     }
     let before = state::commits(address)?;
     let parts = stores(address)?;
+    check_forgotten(&parts)?;
     let files = Files::find(&parts, archives)?;
     let dir = CrawlDir::create(out)?;
     let filled = fill(&dir, &parts, &files, &status, now).and_then(|moved| {
@@ -156,6 +161,23 @@ pub fn export(
             Err(error)
         }
     }
+}
+
+/// Refuses to copy what was to be removed.
+fn check_forgotten(parts: &[AnyStore]) -> Result<()> {
+    for part in parts {
+        if forget_rules(part)?.iter().any(|(_, rule)| !rule.done) {
+            let what = "`crawl cluster forget` was interrupted; run it again";
+            return Err(ExportError::Forgotten(what.to_owned()));
+        }
+        if let Some(pair) = part.scan(Tree::Meta, ForgottenFile::PREFIX).next() {
+            let file = ForgottenFile::read(&pair?.0).map(|file| file.to_string()).unwrap_or_default();
+            return Err(ExportError::Forgotten(format!(
+                "archive files still have what was removed by `crawl cluster forget` ({file}); start the workers that have them with their directories (`crawl cluster status` names them)"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn fill(

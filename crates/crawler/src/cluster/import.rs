@@ -13,11 +13,12 @@ use crate::causes::Cause;
 use crate::config::{self, ConfigError, Record, Settings};
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::engine::Steering;
+use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
 use crate::job;
 use crate::ledger;
 use crate::pauses;
-use crate::record::{EndRecord, ForgetRule, RUN_END, Withdrawal};
+use crate::record::{EndRecord, RUN_END, Withdrawal};
 use crate::store::{AnyStore, SledStore, Store, StoreError, Tree, Write};
 use crate::warc;
 
@@ -174,8 +175,8 @@ fn check<S: Store>(dir: &CrawlDir, store: &S) -> Result<(), ImportError> {
         let what = "its archive has files of workers: the crawl was moved from a cluster before";
         return Err(ImportError::Unsupported(what.to_owned()));
     }
-    if store.scan(Tree::Meta, ForgetRule::PREFIX.as_bytes()).next().is_some() {
-        return Err(ImportError::Unsupported("content was removed by `crawl forget`".to_owned()));
+    if forget_rules(store)?.iter().any(|(_, rule)| !rule.done) {
+        return at_rest("`crawl forget` was interrupted; run it again");
     }
     Ok(())
 }

@@ -20,13 +20,14 @@ use crate::engine::{
 };
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
+use crate::forgotten::{Forgotten, forget_rules};
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::post::{Place, Series};
 use crate::record::RunSettings;
 use crate::scope::Scope;
-use crate::store::{self, AnyStore, Store as _, Tree};
+use crate::store::{self, AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 use crate::visit::{PageRules, Revisiting, VisitContext};
 
@@ -88,7 +89,7 @@ pub(super) async fn crawl(
         let _in_runtime = runtime.enter();
         open(&shared, &store, (standing, allowance), letters, counted)
     });
-    let opened = opening.await.map_err(|_| CommitError::Store(crate::store::StoreError::Stopped))?;
+    let opened = opening.await.map_err(|_| CommitError::Store(StoreError::Stopped))?;
     opened?.run(stop).await
 }
 
@@ -136,7 +137,8 @@ fn open(
             counted.lock().unwrap_or_else(PoisonError::into_inner).now = now;
         }
     };
-    let scope = shared.scope.clone();
+    let mut scope = shared.scope.clone();
+    scope.forget(forgotten(&*store)?);
     let place = Place { part, of: shared.partitions };
     let fence = u64::try_from(claim.fence).unwrap_or_default();
     let partition = PartitionParts {
@@ -152,6 +154,13 @@ fn open(
         ..EngineParts::new(committer, Box::new(listener))
     };
     Engine::open(engine, context, &store, scope, parts)
+}
+
+/// What was removed by `crawl cluster forget`.
+fn forgotten<S: Store>(store: &S) -> Result<Forgotten, StoreError> {
+    let rules = forget_rules(store)?;
+    Forgotten::new(rules.iter().map(|(_, rule)| rule))
+        .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })
 }
 
 #[cfg(test)]

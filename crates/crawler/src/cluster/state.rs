@@ -9,7 +9,8 @@ use super::connection::{Connection, Parameters};
 use super::database::runtime;
 use super::layout::{All, Layout, open_all};
 use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
-use super::{Address, ClusterError, moved, withdrawals};
+use super::withdrawals::{self, Due};
+use super::{Address, ClusterError, moved};
 use crate::clock;
 use crate::commit::Totals;
 use crate::config;
@@ -95,7 +96,7 @@ pub struct Standby {
     pub behind: Option<u64>,
 }
 
-/// A worker from whose archive captures are still to be removed.
+/// A worker from whose archive something is still to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithdrawalsDue {
     /// Its number; none for the archive that the crawl was imported with.
@@ -104,6 +105,8 @@ pub struct WithdrawalsDue {
     pub name: Option<String>,
     /// Captures.
     pub captures: u64,
+    /// Files that have to be searched for pages that were removed by `crawl cluster forget`.
+    pub files: u64,
 }
 
 /// Partitions that a status names.
@@ -457,9 +460,10 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     status.longest.sort_by_key(|part| (std::cmp::Reverse(part.queued + part.letters), part.part));
     status.longest.truncate(usize::try_from(LONGEST).unwrap_or(usize::MAX));
     let connection = all.first();
-    for (id, captures) in due {
+    for (id, Due { captures, files }) in due {
         let rows = connection.query("select name from worker where id = $1", &[&id]).await.map_err(failed)?;
-        status.withdrawals.push(WithdrawalsDue { id, name: rows.first().map(|row| row.get(0)), captures });
+        let name = rows.first().map(|row| row.get(0));
+        status.withdrawals.push(WithdrawalsDue { id, name, captures, files });
     }
     Ok(status)
 }
@@ -469,7 +473,7 @@ async fn add_database(
     connection: &mut Connection,
     status: &mut Status,
     workers: &mut BTreeMap<i64, WorkerStatus>,
-    due: &mut BTreeMap<Option<i64>, u64>,
+    due: &mut BTreeMap<Option<i64>, Due>,
 ) -> Result<Vec<Vec<u8>>, tokio_postgres::Error> {
     let sql = "
 select part.owner, count(*), coalesce(sum(queued), 0)::bigint,
@@ -490,8 +494,10 @@ from standing right join part on standing.part = part.id group by part.owner";
     status.letters += letters(connection).await?;
     status.longest.append(&mut longest(connection).await?);
     status.standbys.append(&mut standbys(connection).await);
-    for (id, captures) in withdrawals::due(connection).await? {
-        *due.entry(id).or_default() += captures;
+    for (id, Due { captures, files }) in withdrawals::due(connection).await? {
+        let due = due.entry(id).or_default();
+        due.captures += captures;
+        due.files += files;
     }
     let rows = connection.query("select value from kv where tree = 0 and key = 'totals'", &[]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

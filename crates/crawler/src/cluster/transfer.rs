@@ -22,8 +22,8 @@ use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::post::{self, Letter, MAIL, SentLink};
 use crate::record::{
-    Decided, Decision, Evidence, Layer, PlainReason, RepairRecord, RunSettings, SitemapRecord, Withdrawal,
-    link_key, read_due_key,
+    Decided, Decision, Evidence, ForgetRule, Layer, PlainReason, RepairRecord, RunSettings, SitemapRecord,
+    Withdrawal, link_key, read_due_key,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -243,10 +243,15 @@ impl Transfer<'_> {
         }
     }
 
-    /// What holds for every host: settings of runs, by which what was skipped was judged, what a redirect of a seed brought into the scope.
+    /// What holds for every host: settings of runs, by which what was skipped was judged, what was forgotten, what a redirect of a seed brought
+    /// into the scope.
     fn settings_of(&mut self, index: usize) -> Result<()> {
         let store = self.sources[index].store;
         for pair in store.scan(Tree::Meta, RunSettings::PREFIX.as_bytes()) {
+            let (key, value) = pair?;
+            self.put_everywhere(Tree::Meta, &key, &value);
+        }
+        for pair in store.scan(Tree::Meta, ForgetRule::PREFIX.as_bytes()) {
             let (key, value) = pair?;
             self.put_everywhere(Tree::Meta, &key, &value);
         }

@@ -1,8 +1,10 @@
-//! Captures that have to leave the archive of a worker, whoever owns their partition now.
+//! Captures that have to leave the archive of a worker, whoever owns their partition now. [`super::forgotten_files`] finds those of forgotten
+//! URLs.
 //!
 //! The owner of a partition enters what has to go, and removes what is in its own files. The rest is entered as not done until the worker
 //! that has the file has removed it: at its start, every half minute, and at its end.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use std::time::Duration;
 use tokio_postgres::Error;
 
 use super::connection::{Connection, Link};
+use super::forgotten_files;
 use super::layout::Layout;
 use crate::causes::with_causes;
 use crate::post::{Series, stored_object_key};
@@ -92,14 +95,25 @@ pub(super) async fn of_file(
     Ok(read.filter(|withdrawal: &Withdrawal| withdrawal.place.file == file).collect())
 }
 
-/// The numbers of workers from whose archives captures are still to be removed, with how many; none for files of the time before the crawl was
-/// a cluster's.
-pub(super) async fn due(connection: &mut Connection) -> Result<Vec<(Option<i64>, u64)>, Error> {
-    let mut counts = std::collections::BTreeMap::<Option<i64>, u64>::new();
+/// What is still to be removed from one archive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Due {
+    /// Captures.
+    pub(super) captures: u64,
+    /// Files that have to be searched for forgotten URLs.
+    pub(super) files: u64,
+}
+
+/// The numbers of workers from whose archives something is still to be removed; none for files of the time before the crawl was a cluster's.
+pub(super) async fn due(connection: &mut Connection) -> Result<BTreeMap<Option<i64>, Due>, Error> {
+    let mut due = BTreeMap::<Option<i64>, Due>::new();
     for worker in open(connection).await?.iter().map(Open::worker) {
-        *counts.entry(worker).or_default() += 1;
+        due.entry(worker).or_default().captures += 1;
     }
-    Ok(counts.into_iter().collect())
+    for worker in forgotten_files::open(connection).await?.iter().map(forgotten_files::Entry::worker) {
+        due.entry(worker).or_default().files += 1;
+    }
+    Ok(due)
 }
 
 /// Nothing has to be removed any more from the archives of these workers: they are lost.
@@ -110,7 +124,7 @@ pub(super) async fn give_up(connection: &mut Connection, workers: &[i64]) -> Res
             row.set_done(connection).await?;
         }
     }
-    Ok(())
+    forgotten_files::give_up(connection, workers).await
 }
 
 /// Removes captures from the archive of one worker.
@@ -133,7 +147,11 @@ impl Withdrawals {
             return;
         }
         for link in &mut self.links {
-            if let Err(error) = try_to(link, &self.dir).await {
+            let removed = match forgotten_files::search_own(link, &self.dir).await {
+                Ok(()) => try_to(link, &self.dir).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = removed {
                 link.close();
                 tracing::debug!("withdrawn captures can't be looked for: {}", with_causes(&error));
             }

@@ -10,7 +10,7 @@ mod rules;
 mod scrub;
 mod seed;
 
-pub use self::forget::{Removed, forget};
+pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
 pub use self::revisit::Revisit;
@@ -49,6 +49,7 @@ use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
+pub use crate::removal::Removed;
 use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write, shared};

@@ -56,7 +56,7 @@ pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;
 pub use metadata::Metadata;
-#[cfg(feature = "object-storage")]
+#[cfg(feature = "cluster")]
 pub(crate) use name::serial;
 pub(crate) use name::series;
 pub use place::{Location, Place, Position, WrittenFile};

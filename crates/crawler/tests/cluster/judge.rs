@@ -160,6 +160,11 @@ impl Judge {
         Self::truth_of(|site, path| moved_to(site).is_none() || path != DENIED)
     }
 
+    /// The same where pages of one site, by its number, were asked for before it was forgotten, and none afterwards.
+    pub(crate) fn truth_without(forgotten: usize, asked: &BTreeSet<String>) -> BTreeSet<String> {
+        Self::truth_of(|site, path| site != forgotten || asked.contains(&format!("s{site}.test{path}")))
+    }
+
     fn truth_of(may_ask: impl Fn(usize, &str) -> bool) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut next = vec![(0, "/".to_owned())];

@@ -8,6 +8,7 @@ mod bucket;
 mod commits;
 mod databases;
 mod faults;
+mod forget;
 mod judge;
 mod limits;
 mod lost;

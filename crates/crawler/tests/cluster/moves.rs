@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::forget;
 use crate::judge::{GAP, Judge, SEED};
 use crate::program::{Worker, expect_clean_audit_of, expect_polite_and_whole, init_with, run, status, text};
 use crate::server::{Server, until, wait};
@@ -243,10 +244,42 @@ fn what_is_under_way_or_not_kept_by_a_cluster_is_not_moved_and_nothing_is_made()
     killed.kill().unwrap();
     killed.wait().unwrap();
     refused("was killed");
-    stop_at(start(&["resume", &out]), &judge, 10);
-    assert!(run(&["set", &out, "delay", "2s"]).status.code().is_some());
-    let page = format!("{SEED}p1");
-    let forgotten = run(&["forget", &out, &page, "--reason", "asked for by its author"]);
+}
+
+/// What was forgotten on one machine stays so in the cluster, and what the cluster forgets goes from the archive that was imported.
+#[test]
+fn forgotten_pages_stay_forgotten_after_a_move_and_go_from_the_archive_of_before() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    let (root, out) = (dir.path().join("first"), dir.path().join("first").display().to_string());
+    stop_at(begin(&judge, &root), &judge, 40);
+    let forgotten = run(&["forget", &out, "s3.test", "--reason", "asked for by its author"]);
     assert!(forgotten.status.success(), "{}", text(&forgotten));
-    refused("crawl forget");
+    let asked = |site: &str| -> Vec<(String, u32)> {
+        judge.seen().pages.clone().into_iter().filter(|(page, _)| page.starts_with(site)).collect()
+    };
+    let before = (asked("s3.test"), asked("s0.test"));
+    assert!(!before.0.is_empty() && !before.1.is_empty());
+    let imported = run(&["cluster", "import", &out, &url, "--single-server", "--partitions", "16"]);
+    assert!(imported.status.success(), "{}", text(&imported));
+    assert_eq!(run(&["cluster", "stop", &url]).status.code(), Some(0));
+    let forgotten = run(&["cluster", "forget", &url, "s0.test"]);
+    assert!(forgotten.status.success(), "{}", text(&forgotten));
+    let due = &status(&url)["withdrawals"];
+    assert!(due[0]["worker"].is_null() && due[0]["files"] == 1, "{due}");
+
+    // As the manual says: the worker is given the files.
+    let own = dir.path().join("one/warc");
+    std::fs::create_dir_all(&own).unwrap();
+    for file in std::fs::read_dir(root.join("warc")).unwrap().flatten() {
+        std::fs::hard_link(file.path(), own.join(file.file_name())).unwrap();
+    }
+    assert_eq!(run(&["cluster", "resume", &url]).status.code(), Some(0));
+    assert_eq!(Worker::start(&url, dir.path(), "one").code(), Some(0));
+    assert_eq!((asked("s3.test"), asked("s0.test")), before, "neither is asked for again");
+    assert_eq!(status(&url)["withdrawals"].as_array().map(Vec::len), Some(0));
+    let of_both = |url: &str| url.starts_with("http://s3.test/") || url.starts_with("http://s0.test/");
+    assert_eq!(forget::records(dir.path(), "one", of_both), [""; 0]);
+    assert!(!forget::records(dir.path(), "first", |url| url.starts_with("http://s1.test/")).is_empty());
+    expect_clean_audit_of(&["audit", "--cluster", &url, "--warc", &own.display().to_string(), "--json"]);
 }

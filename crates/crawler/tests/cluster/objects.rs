@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::bucket::Service;
+use crate::forget;
 use crate::judge::{EXPIRING, Judge};
 use crate::program::{
     Worker, crawl, expect_clean_audit, expect_polite_and_whole, init_at, init_with, run, status, text,
@@ -157,6 +158,31 @@ fn what_expires_in_object_storage_is_removed_there() {
     assert_eq!(status(&url)["withdrawals"].as_array().map(Vec::len), Some(0));
     assert!(copy(&service, &url, dir.path()).1 > 0, "what has not changed stays");
     assert_eq!(captures(&dir.path().join("copy/warc")), 0);
+    expect_clean_audit(&url, dir.path(), &["copy"]);
+}
+
+#[test]
+fn what_is_forgotten_goes_from_object_storage_too() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir, service) =
+        (server.database(), Judge::start(), TempDir::new().unwrap(), Service::start());
+    init_at(&url, &judge, GAP, &["--single-server"]);
+    assert_eq!(worker(&service, &url, dir.path(), "one", "study").code(), Some(0));
+    let of_site = |url: &str| url.starts_with("http://s3.test/");
+    copy(&service, &url, dir.path());
+    assert!(forget::records(dir.path(), "copy", of_site).len() > 12, "a response, request and more for each");
+    let forgotten = run(&["cluster", "forget", &url, "s3.test"]);
+    assert!(forgotten.status.success(), "{}", text(&forgotten));
+    // It isn't on the disk that is lost.
+    assert_eq!(run(&["cluster", "lost", &url, "one"]).status.code(), Some(0));
+    let due = &status(&url)["withdrawals"];
+    assert!(due[0]["files"].as_u64() > Some(0), "{due}");
+    assert_eq!(worker(&service, &url, dir.path(), "two", "study").code(), Some(0));
+    assert_eq!(status(&url)["withdrawals"].as_array().map(Vec::len), Some(0));
+    std::fs::remove_dir_all(dir.path().join("copy")).unwrap();
+    copy(&service, &url, dir.path());
+    assert_eq!(forget::records(dir.path(), "copy", of_site), [""; 0]);
+    assert_eq!(judge.seen().pages.values().max(), Some(&1), "nothing is asked for again");
     expect_clean_audit(&url, dir.path(), &["copy"]);
 }
 

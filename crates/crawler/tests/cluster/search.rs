@@ -206,6 +206,15 @@ fn a_cluster_is_searched_as_the_same_crawl_on_one_machine() {
     }
     let current = run(&["search", "--cluster", &url, "--index", &at, "needle"]);
     assert!(!text(&current).contains("went on"), "{}", text(&current));
+
+    // What is forgotten leaves the files, too.
+    assert!(!hits(&[&at, "site2"]).is_empty());
+    let forgotten = run(&["cluster", "forget", &url, "s2.test"]);
+    assert!(forgotten.status.success(), "{}", text(&forgotten));
+    index(&url, &at, &[&warc[0], &warc[1]]);
+    assert_eq!(hits(&[&at, "site2"]).len(), 0);
+    assert_nowhere(&found, "site2");
+    assert!(!hits(&[&at, "site1"]).is_empty());
     refused(&server, &url, &at, &single);
 }
 

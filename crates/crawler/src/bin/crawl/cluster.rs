@@ -3,6 +3,7 @@
 mod add;
 #[cfg(feature = "object-storage")]
 mod download;
+mod forget;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ pub(crate) enum ClusterCommand {
     Resume(ResumeArgs),
     /// Queue the pages again whose bodies were lost with the disk of a worker
     Lost(LostArgs),
+    /// Remove what a cluster's crawl that is stopped or complete has of a URL, a host, or URLs that match, and keep it out
+    Forget(forget::ForgetArgs),
     /// Copy the archive files of a cluster's crawl from object storage to a directory
     #[cfg(feature = "object-storage")]
     Download(download::DownloadArgs),
@@ -259,6 +262,7 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
         ClusterCommand::Lost(args) => lost(args, console),
+        ClusterCommand::Forget(args) => forget::run(args, console),
         #[cfg(feature = "object-storage")]
         ClusterCommand::Download(args) => download::run(args, console),
         ClusterCommand::Import(args) => import(args, console),
@@ -345,6 +349,7 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         ExportError::Cluster(error) => database_error(error),
         ExportError::Dir(error) => exit::dir_error(error),
         ExportError::Running
+        | ExportError::Forgotten(_)
         | ExportError::Changed
         | ExportError::Moved
         | ExportError::NoArchive { .. }
@@ -417,7 +422,7 @@ fn object(status: &Status) -> serde_json::Value {
     let withdrawals = status
         .withdrawals
         .iter()
-        .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures}));
+        .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures, "files": due.files}));
     let databases = status
         .databases
         .iter()
@@ -492,17 +497,19 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         writeln!(text, "standby {}: {}{behind}", crawler::clean::clean(&standby.name), words.join(", "))?;
     }
     for due in &status.withdrawals {
-        let captures = count(due.captures, "capture");
+        let captures = (due.captures > 0).then(|| count(due.captures, "capture"));
+        let files = (due.files > 0).then(|| format!("forgotten pages in {}", count(due.files, "file")));
+        let what = captures.into_iter().chain(files).collect::<Vec<_>>().join(" and ");
         if let Some(id) = due.id {
             let name = due.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
             writeln!(
                 text,
-                "{captures} to be removed from the archive of worker {id} ({name}), when it is running"
+                "{what} to be removed from the archive of worker {id} ({name}), when it is running"
             )?;
         } else {
             writeln!(
                 text,
-                "{captures} to be removed from the archive that was imported: link its files into `warc` of a worker"
+                "{what} to be removed from the archive that was imported: link its files into `warc` of a worker"
             )?;
         }
     }

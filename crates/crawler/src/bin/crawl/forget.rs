@@ -26,6 +26,13 @@ Examples:
 pub(crate) struct ForgetArgs {
     /// Directory of the crawl
     dir: PathBuf,
+    #[command(flatten)]
+    asked: AskedArgs,
+}
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AskedArgs {
     /// URL, or host with all its URLs
     #[arg(value_name = "URL|HOST", required_unless_present = "regex", conflicts_with = "regex")]
     what: Option<String>,
@@ -40,9 +47,8 @@ pub(crate) struct ForgetArgs {
 /// Removes.
 pub(crate) fn run(args: &ForgetArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let forget = asked(args)?;
-    let reason = clean(&args.reason);
-    let removed = job::forget(&args.dir, forget, reason.trim(), crawler::clock::wall())
+    let (forget, reason) = args.asked.read()?;
+    let removed = job::forget(&args.dir, forget, &reason, crawler::clock::wall())
         .map_err(|error| with_exit_code(&error))?;
     let Removed { pages, records, shared, shared_urls } = &removed;
     if console.json {
@@ -69,31 +75,37 @@ pub(crate) fn run(args: &ForgetArgs, console: Console) -> anyhow::Result<i32> {
     Ok(exit::COMPLETE)
 }
 
-/// What is to be forgotten.
-fn asked(args: &ForgetArgs) -> anyhow::Result<Forget> {
-    let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
-    if let Some(pattern) = &args.regex {
-        if let Err(error) = regex::Regex::new(pattern) {
-            return Err(usage(format!("--regex can't be read: {error}")));
-        }
-        return Ok(Forget::Regex(pattern.clone()));
+impl AskedArgs {
+    /// What is to be forgotten, and the reason.
+    pub(crate) fn read(&self) -> anyhow::Result<(Forget, String)> {
+        Ok((self.forget()?, clean(&self.reason).trim().to_owned()))
     }
-    let text = args.what.as_deref().unwrap_or_default().trim();
-    if text.contains("://") {
-        return match CrawlUrl::parse(text) {
-            Ok(url) => Ok(Forget::Url(url.as_str().to_owned())),
-            Err(error) => Err(usage(format!("{} is no URL of a page: {error}", clean(text)))),
-        };
-    }
-    // A host as it is in URLs: in lower case, an international name in its ASCII form.
-    match CrawlUrl::parse(&format!("http://{text}/")) {
-        Ok(url) if url.as_str() == format!("http://{}/", url.host()) => {
-            Ok(Forget::Host(url.host().to_owned()))
+
+    fn forget(&self) -> anyhow::Result<Forget> {
+        let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
+        if let Some(pattern) = &self.regex {
+            if let Err(error) = regex::Regex::new(pattern) {
+                return Err(usage(format!("--regex can't be read: {error}")));
+            }
+            return Ok(Forget::Regex(pattern.clone()));
         }
-        _ => Err(usage(format!(
-            "{} is neither a URL (https://example.org/page) nor a host (example.org)",
-            clean(text)
-        ))),
+        let text = self.what.as_deref().unwrap_or_default().trim();
+        if text.contains("://") {
+            return match CrawlUrl::parse(text) {
+                Ok(url) => Ok(Forget::Url(url.as_str().to_owned())),
+                Err(error) => Err(usage(format!("{} is no URL of a page: {error}", clean(text)))),
+            };
+        }
+        // A host as it is in URLs: in lower case, an international name in its ASCII form.
+        match CrawlUrl::parse(&format!("http://{text}/")) {
+            Ok(url) if url.as_str() == format!("http://{}/", url.host()) => {
+                Ok(Forget::Host(url.host().to_owned()))
+            }
+            _ => Err(usage(format!(
+                "{} is neither a URL (https://example.org/page) nor a host (example.org)",
+                clean(text)
+            ))),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio_postgres::Error;
 
 use super::super::connection::{Connection, Link};
+use super::super::forgotten_files::{self, Entry, SearchError};
 use super::super::layout::Layout;
 use super::super::withdrawals::{self, IS_STORED, Open};
 use super::super::written::Written;
@@ -49,6 +50,8 @@ enum UploadError {
     Warc(#[from] warc::Error),
     #[error(transparent)]
     Commit(#[from] CommitError),
+    #[error(transparent)]
+    Search(#[from] SearchError),
     #[error("can't move or remove {}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error("the entry of a stored file can't be written")]
@@ -129,25 +132,62 @@ impl Uploads {
         fs::remove_file(path).map_err(|source| as_file(path, source))
     }
 
-    /// Overwrites captures in stored files.
+    /// Searches stored files for forgotten URLs, and overwrites captures in them.
     async fn withdraw(&self) -> Result<(), UploadError> {
         for address in self.layout.databases() {
             let mut connection = Connection::open(address).await?;
+            for entry in forgotten_files::open(&mut connection).await? {
+                if let Some(file) = forgotten_files::stored_file(&mut connection, &entry).await?
+                    && self.is_here(&mut connection, entry.part, &file).await?
+                {
+                    self.search(&mut connection, &entry, &file).await?;
+                }
+            }
             let mut files: BTreeMap<String, Vec<Open>> = BTreeMap::new();
             for row in withdrawals::open(&mut connection).await? {
                 files.entry(row.withdrawal.place.file.clone()).or_default().push(row);
             }
             for (file, rows) in files {
                 let Some(part) = part_of(&file) else { continue };
-                let found = connection.query(IS_STORED, &[&part, &stored_object_key(&file)]).await?;
-                let entry = found.first().and_then(|row| serde_json::from_slice(row.get(0)).ok());
-                let is_here = |entry: &StoredObject| entry.url == self.objects.bucket.url_of(&file);
-                if entry.as_ref().is_some_and(is_here) {
+                if self.is_here(&mut connection, part, &file).await? {
                     self.withdraw_from(&mut connection, (part, &file), rows).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a file of a partition is stored where this worker stores.
+    async fn is_here(&self, connection: &mut Connection, part: i32, file: &str) -> Result<bool, UploadError> {
+        let found = connection.query(IS_STORED, &[&part, &stored_object_key(file)]).await?;
+        let entry = found.first().and_then(|row| serde_json::from_slice::<StoredObject>(row.get(0)).ok());
+        Ok(entry.is_some_and(|entry| entry.url == self.objects.bucket.url_of(file)))
+    }
+
+    /// Where a copy of a stored file is for the time being.
+    fn changing(&self) -> Result<PathBuf, UploadError> {
+        let dir = self.complete.join("changing");
+        fs::create_dir_all(&dir).map_err(|source| as_file(&dir, source))?;
+        Ok(dir)
+    }
+
+    /// Enters what has to go from a stored file.
+    async fn search(
+        &self,
+        connection: &mut Connection,
+        entry: &Entry,
+        file: &str,
+    ) -> Result<(), UploadError> {
+        let rules = forgotten_files::rules(connection, entry.part).await?;
+        let path = self.objects.get(file, &self.changing()?).await?;
+        let searched = tokio::task::spawn_blocking(move || {
+            let found = forgotten_files::search(&path, &rules)?;
+            fs::remove_file(&path).map_err(|source| as_file(&path, source))?;
+            Ok::<_, UploadError>(found)
+        });
+        // The process ends where it wasn't searched.
+        let Ok(found) = searched.await else { return Ok(()) };
+        Ok(entry.searched(connection, &found?).await?)
     }
 
     /// Overwrites all captures of a file that have to leave it, also those that were removed before: where two workers were at it, since one lost
@@ -163,8 +203,7 @@ impl Uploads {
             return Ok(());
         }
         let all = withdrawals::of_file(connection, part, file).await?;
-        let dir = self.complete.join("changing");
-        fs::create_dir_all(&dir).map_err(|source| as_file(&dir, source))?;
+        let dir = self.changing()?;
         let path = self.objects.get(file, &dir).await?;
         for withdrawal in &all {
             withdrawals::remove(&dir, withdrawal)?;
