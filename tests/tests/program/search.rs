@@ -445,7 +445,9 @@ fn the_process_that_reads_a_pdf_file_ends_at_its_limits() {
     let good = read_pdf(pdf("Words of mgood"));
     assert!(good.expect(0).stdout.contains("Words of mgood"), "{good}");
     let panicking = read_pdf(panicking_pdf());
-    assert_eq!((panicking.expect(1).stdout.as_str(), panicking.stderr.as_str()), ("", ""));
+    // Of a build that counts which lines run: such a process can't open the file for its figures.
+    let stderr = panicking.stderr.lines().find(|line| !line.starts_with("LLVM Profile Error"));
+    assert_eq!((panicking.expect(1).stdout.as_str(), stderr), ("", None));
     // Beyond its memory the allocator aborts; beyond its time the kernel ends it.
     let inflating = read_pdf(inflating_pdf());
     assert_eq!((inflating.code, inflating.stdout.as_str()), (None, ""), "{inflating}");
