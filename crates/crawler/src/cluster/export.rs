@@ -19,6 +19,7 @@ use crate::config;
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::forgotten::forget_rules;
 use crate::format::{FormatError, read_key};
+use crate::job::revisit;
 use crate::ledger;
 use crate::page_store;
 use crate::post::{ForgottenFile, Series};
@@ -44,6 +45,9 @@ pub enum ExportError {
     /// Workers crawled meanwhile.
     #[error("workers crawled while it was read; stop the crawl, and try again")]
     Changed,
+    /// Pages are still to be visited again.
+    #[error("a recrawl is under way: `crawl cluster resume DATABASE`, and let the workers end it")]
+    Recrawl,
     /// The archive has content that has to go.
     #[error("{0}")]
     Forgotten(String),
@@ -126,6 +130,9 @@ pub fn export(
     let before = state::commits(address)?;
     let parts = stores(address)?;
     check_forgotten(&parts)?;
+    if status.at_rest != State::Complete || status.limit.is_some() {
+        check_recrawl(&parts)?;
+    }
     let files = Files::find(&parts, archives)?;
     let dir = CrawlDir::create(out)?;
     let filled = fill(&dir, &parts, &files, &status, now).and_then(|moved| {
@@ -175,6 +182,16 @@ fn check_forgotten(parts: &[AnyStore]) -> Result<()> {
             return Err(ExportError::Forgotten(format!(
                 "archive files still have what was removed by `crawl cluster forget` ({file}); start the workers that have them with their directories (`crawl cluster status` names them)"
             )));
+        }
+    }
+    Ok(())
+}
+
+/// A recrawl that is under way isn't on record in the directory.
+fn check_recrawl(parts: &[AnyStore]) -> Result<()> {
+    for part in parts {
+        if revisit::is_open(part)? {
+            return Err(ExportError::Recrawl);
         }
     }
     Ok(())

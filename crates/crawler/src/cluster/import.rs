@@ -10,12 +10,13 @@ use super::schema;
 use super::transfer::{About, TransferError, Transferred, transfer};
 use super::{Address, ClusterError, Database, InitError, PgStore, Plan, Terms};
 use crate::causes::Cause;
+use crate::commit::CommitError;
 use crate::config::{self, ConfigError, Record, Settings};
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::engine::Steering;
 use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
-use crate::job;
+use crate::job::revisit;
 use crate::ledger;
 use crate::pauses;
 use crate::record::{EndRecord, RUN_END, Withdrawal};
@@ -43,6 +44,9 @@ pub enum ImportError {
     /// Its database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What it stores of a recrawl.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
     /// The form of its database.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -157,7 +161,7 @@ fn check<S: Store>(dir: &CrawlDir, store: &S) -> Result<(), ImportError> {
     if end.is_none_or(|end| end.end == "running") || root.join(pauses::FILE).exists() {
         return at_rest("the last run was killed; `crawl resume` it, and stop it with Ctrl-C");
     }
-    if job::is_revisiting(store).map_err(InitError::from)? {
+    if revisit::is_open(store)? {
         return at_rest("a recrawl is under way; `crawl resume` ends it");
     }
     for pair in store.scan(Tree::Withdrawn, &[]) {

@@ -16,6 +16,7 @@ mod address;
 mod addresses;
 mod archive;
 mod archive_place;
+mod at_rest;
 mod commit;
 mod completion;
 mod connection;
@@ -41,6 +42,7 @@ mod observer;
 mod partition;
 mod rate;
 mod reading;
+mod recrawl;
 mod schema;
 mod sent;
 mod share;
@@ -55,6 +57,7 @@ pub use self::add::{AddError, Added, add};
 pub use self::address::{Address, AddressError};
 pub use self::archive::ArchiveError;
 pub use self::archive_place::{ArchivePlace, ArchivePlaceError, Bucket};
+pub use self::at_rest::AtRestError;
 pub use self::database::Database;
 pub use self::export::{Continued, ExportError, export};
 pub use self::forget::{ForgetError, Forgot, forget};
@@ -67,6 +70,7 @@ pub use self::objects::ObjectsError;
 #[cfg(feature = "object-storage")]
 pub use self::objects::{DownloadError, Downloaded, download};
 pub use self::reading::{Parts, ReadError, view_of, views};
+pub use self::recrawl::{RecrawlError, recrawl};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{
     NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,

@@ -21,7 +21,7 @@ use crate::engine::{
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::forgotten::{Forgotten, forget_rules};
-use crate::job::{self, consent_cache, engine_settings, robots_cache};
+use crate::job::{self, consent_cache, engine_settings, revisit, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::post::{Place, Series};
@@ -115,12 +115,13 @@ fn open(
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
     let bytes = settings.limits.origin_cache / u64::from(shared.partitions.clamp(1, 256));
     let caches = Arc::new(OriginCache::new(bytes));
+    let is_revisiting = store.get(Tree::Meta, LOST)?.is_some() || revisit::is_open(&*store)?;
     let context = Arc::new(VisitContext {
         fetch: shared.network.clone(),
         caches: Arc::clone(&caches),
         robots: robots_cache(settings, Arc::clone(&store), &caches).with_clock(clock),
         consent: consent_cache(settings, Arc::clone(&store), &caches),
-        revisiting: Revisiting::of(Arc::clone(&store), store.get(Tree::Meta, LOST)?.is_some()),
+        revisiting: Revisiting::of(Arc::clone(&store), is_revisiting),
         pages: Arc::clone(&shared.pages),
         clock,
         seed_hosts: shared.seed_hosts.get(&part).cloned().unwrap_or_default(),

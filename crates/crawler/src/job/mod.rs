@@ -5,7 +5,7 @@ mod forget;
 mod index;
 mod plan;
 mod rejudge;
-mod revisit;
+pub(crate) mod revisit;
 mod rules;
 mod scrub;
 mod seed;
@@ -14,8 +14,6 @@ pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
 pub use self::revisit::Revisit;
-#[cfg(feature = "cluster")]
-pub(crate) use self::revisit::is_open as is_revisiting;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{

@@ -10,7 +10,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::JobError;
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, Marks, QueuedUrl};
@@ -53,32 +52,32 @@ struct Round {
 }
 
 /// True while a round is under way.
-pub(crate) fn is_open<S: Store>(store: &S) -> Result<bool, JobError> {
+pub(crate) fn is_open<S: Store>(store: &S) -> Result<bool, CommitError> {
     Ok(read(store)?.is_some_and(|round| round.open))
 }
 
 /// Ends the round.
-pub(super) fn close<S: Store>(store: &S) -> Result<(), JobError> {
+pub(crate) fn close<S: Store>(store: &S) -> Result<(), CommitError> {
     if let Some(round) = read(store)?.filter(|round| round.open) {
         let round = Round { open: false, ..round };
-        let value = serde_json::to_vec(&round).map_err(CommitError::from)?;
+        let value = serde_json::to_vec(&round)?;
         store.commit(vec![Write::put(Tree::Meta, KEY, value)])?;
     }
     Ok(())
 }
 
-fn read<S: Store>(store: &S) -> Result<Option<Round>, JobError> {
+fn read<S: Store>(store: &S) -> Result<Option<Round>, CommitError> {
     let value = store.get(Tree::Meta, KEY.as_bytes())?;
-    Ok(value.map(|value| serde_json::from_slice(&value)).transpose().map_err(CommitError::from)?)
+    Ok(value.map(|value| serde_json::from_slice(&value)).transpose()?)
 }
 
 /// Starts a round, or continues an interrupted one; returns the number of URLs it has queued so far.
-pub(super) fn begin<S: Store>(
+pub(crate) fn begin<S: Store>(
     store: &Arc<S>,
     key: FingerprintKey,
     revisit: Option<Revisit>,
     now: Timestamp,
-) -> Result<u64, JobError> {
+) -> Result<u64, CommitError> {
     let mut round = match (read(&**store)?.filter(|round| round.open), revisit) {
         (Some(round), _) => round,
         (None, Some(Revisit { older_than, changed_only })) => {
@@ -93,7 +92,7 @@ pub(super) fn begin<S: Store>(
     let mut frontier = Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut committer = Committer::open(Arc::clone(store), None)?;
     let totals: Totals = match store.get(Tree::Meta, b"totals")? {
-        Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,
+        Some(value) => serde_json::from_slice(&value)?,
         None => Totals::default(),
     };
     let revisit =
@@ -138,8 +137,8 @@ fn commit<S: Store>(
     round: &Round,
     at: Now,
     totals: Totals,
-) -> Result<(), JobError> {
-    let value = serde_json::to_vec(round).map_err(CommitError::from)?;
+) -> Result<(), CommitError> {
+    let value = serde_json::to_vec(round)?;
     frontier.put(Tree::Meta, KEY.into(), value);
     let (generation, writes) = frontier.cut(at)?;
     committer.commit(Batch { generation, writes, totals, ..Batch::default() })?;

@@ -55,6 +55,8 @@ struct Words {
     filler: usize,
     /// The robots.txt files of half of the sites are on other sites.
     is_moved: bool,
+    /// The pages of one site, by its number, are others each time.
+    changing: Option<usize>,
 }
 
 /// What the rules of sites deny whose robots.txt is on another site.
@@ -150,6 +152,11 @@ impl Judge {
         Self::start_with(&Words { is_moved: true, ..Words::default() })
     }
 
+    /// Sites of which one, by its number, has other pages each time.
+    pub(crate) fn changing(site: usize) -> Self {
+        Self::start_with(&Words { changing: Some(site), ..Words::default() })
+    }
+
     /// What a crawl from [`SEED`] has to find.
     pub(crate) fn truth() -> BTreeSet<String> {
         Self::truth_of(|_, _| true)
@@ -198,6 +205,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         let Some(host) = host.map(|host| host.trim().to_owned()) else { return };
         let url = format!("{host}{path}");
         let mut asks_for_pause = false;
+        let mut visit = String::new();
         {
             let mut seen = seen.lock().unwrap();
             seen.times.push(Instant::now());
@@ -231,7 +239,11 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
             if path.starts_with("/robots-of-") {
                 *seen.moved.entry(url).or_default() += 1;
             } else if path != "/robots.txt" {
-                *seen.pages.entry(url).or_default() += 1;
+                let count = seen.pages.entry(url).or_default();
+                *count += 1;
+                if words.changing == Some(site_of(&host)) {
+                    visit = format!("<p>visit {count}");
+                }
             }
         }
         wait(ANSWER);
@@ -251,7 +263,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 let filler = if site_of(&host).is_multiple_of(2) { words.filler } else { 0 };
                 let filler = digits(&format!("{host}{path}"), filler);
                 let links = links.collect::<String>();
-                ("200 OK", "text/html", format!("<title>{host}{path}</title>{links}<!--{filler}-->"))
+                ("200 OK", "text/html", format!("<title>{host}{path}</title>{links}{visit}<!--{filler}-->"))
             }
             _ => ("404 Not Found", "text/html", "no".to_owned()),
         };

@@ -20,6 +20,7 @@ mod objects;
 mod partitions;
 mod program;
 mod proxy;
+mod recrawl;
 mod robots_hops;
 #[cfg(feature = "search")]
 mod search;

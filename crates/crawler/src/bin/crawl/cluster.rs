@@ -4,6 +4,7 @@ mod add;
 #[cfg(feature = "object-storage")]
 mod download;
 mod forget;
+mod recrawl;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
-    self, Address, Continued, ExportError, ImportError, InitError, LostError, NewCrawl, NewLimits,
-    ResumeError, State, Status, Terms, TransferError, Transferred,
+    self, Address, AtRestError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
+    NewLimits, ResumeError, State, Status, Terms, TransferError, Transferred,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -45,6 +46,8 @@ pub(crate) enum ClusterCommand {
     Lost(LostArgs),
     /// Remove what a cluster's crawl that is stopped or complete has of a URL, a host, or URLs that match, and keep it out
     Forget(forget::ForgetArgs),
+    /// Visit pages of a cluster's crawl that is stopped or complete again, and store what changed
+    Recrawl(recrawl::RecrawlArgs),
     /// Copy the archive files of a cluster's crawl from object storage to a directory
     #[cfg(feature = "object-storage")]
     Download(download::DownloadArgs),
@@ -167,27 +170,47 @@ pub(crate) struct ResumeArgs {
     /// URL of the crawl's database
     #[arg(value_name = "DATABASE", value_parser = address)]
     database: Address,
-    /// Maximum pages of the crawl, over all runs; none = no limit
-    #[arg(long, value_name = "N", value_parser = number, help_heading = "Limits")]
-    max_pages: Option<Limit<u64>>,
-    /// Maximum images, scripts and other resources of the crawl, over all runs; none = no limit
-    #[arg(long, value_name = "N", value_parser = number, help_heading = "Limits")]
-    max_resources: Option<Limit<u64>>,
-    /// Maximum time of this run; none = no limit
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Limits")]
-    max_time: Option<Limit<Duration>>,
-    /// Maximum bytes received by the crawl, over all runs; none = no limit
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
-    max_bytes: Option<Limit<u64>>,
-    /// Maximum requests per second over all hosts and workers; none = no limit
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Pace")]
-    max_rate: Option<Limit<f64>>,
-    /// Maximum bytes per second over all hosts and workers; none = no limit
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Pace")]
-    max_bandwidth: Option<Limit<u64>>,
+    #[command(flatten)]
+    limits: NewLimitsArgs,
     /// Continue a crawl that was moved to a directory, which is deleted or never continued
     #[arg(long, help_heading = "Cluster")]
     take_back: bool,
+}
+
+/// Limits that take the place of those of the crawl.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NewLimitsArgs {
+    /// Maximum pages of the crawl, over all runs; none = no limit
+    #[arg(long = "max-pages", value_name = "N", value_parser = number, help_heading = "Limits")]
+    pages: Option<Limit<u64>>,
+    /// Maximum images, scripts and other resources of the crawl, over all runs; none = no limit
+    #[arg(long = "max-resources", value_name = "N", value_parser = number, help_heading = "Limits")]
+    resources: Option<Limit<u64>>,
+    /// Maximum time of this run; none = no limit
+    #[arg(long = "max-time", value_name = "DURATION", value_parser = duration, help_heading = "Limits")]
+    time: Option<Limit<Duration>>,
+    /// Maximum bytes received by the crawl, over all runs; none = no limit
+    #[arg(long = "max-bytes", value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
+    bytes: Option<Limit<u64>>,
+    /// Maximum requests per second over all hosts and workers; none = no limit
+    #[arg(long = "max-rate", value_name = "N", value_parser = rate, help_heading = "Pace")]
+    rate: Option<Limit<f64>>,
+    /// Maximum bytes per second over all hosts and workers; none = no limit
+    #[arg(long = "max-bandwidth", value_name = "SIZE", value_parser = bytes, help_heading = "Pace")]
+    bandwidth: Option<Limit<u64>>,
+}
+
+impl NewLimitsArgs {
+    fn limits(&self) -> NewLimits {
+        NewLimits {
+            pages: self.pages.map(|limit| limit.0),
+            resources: self.resources.map(|limit| limit.0),
+            bytes: self.bytes.map(|limit| limit.0),
+            time: self.time.map(|limit| limit.0),
+            rate: self.rate.map(|limit| limit.0),
+            bandwidth: self.bandwidth.map(|limit| limit.0),
+        }
+    }
 }
 
 /// Options of `cluster lost`.
@@ -263,6 +286,7 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Resume(args) => resume(args, console),
         ClusterCommand::Lost(args) => lost(args, console),
         ClusterCommand::Forget(args) => forget::run(args, console),
+        ClusterCommand::Recrawl(args) => recrawl::run(args, console),
         #[cfg(feature = "object-storage")]
         ClusterCommand::Download(args) => download::run(args, console),
         ClusterCommand::Import(args) => import(args, console),
@@ -350,6 +374,7 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         ExportError::Dir(error) => exit::dir_error(error),
         ExportError::Running
         | ExportError::Forgotten(_)
+        | ExportError::Recrawl
         | ExportError::Changed
         | ExportError::Moved
         | ExportError::NoArchive { .. }
@@ -570,23 +595,32 @@ fn making() -> anyhow::Error {
     Stop::new(exit::USAGE, what).into()
 }
 
-fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
-    let new = NewLimits {
-        pages: args.max_pages.map(|limit| limit.0),
-        resources: args.max_resources.map(|limit| limit.0),
-        bytes: args.max_bytes.map(|limit| limit.0),
-        time: args.max_time.map(|limit| limit.0),
-        rate: args.max_rate.map(|limit| limit.0),
-        bandwidth: args.max_bandwidth.map(|limit| limit.0),
-    };
-    let resumed = cluster::resume(&args.database, PROGRAM, new, args.take_back);
-    let before = resumed.map_err(|error| match &error {
+/// Lets workers continue a crawl; gives its state before.
+fn continue_with(database: &Address, limits: &NewLimitsArgs, takes_back: bool) -> anyhow::Result<State> {
+    cluster::resume(database, PROGRAM, limits.limits(), takes_back).map_err(|error| match &error {
         ResumeError::Cluster(error) => database_error(error),
         ResumeError::Running | ResumeError::Moved(_) | ResumeError::Version { .. } => {
             Stop::new(exit::USAGE, with_causes(&error)).into()
         }
         _ => Stop::new(exit::CONFIG, with_causes(&error)).into(),
-    })?;
+    })
+}
+
+/// What a command couldn't do to the partitions of a crawl that rests.
+fn at_rest_error(error: &AtRestError) -> anyhow::Error {
+    let code = match error {
+        AtRestError::Cluster(error) => return database_error(error),
+        AtRestError::Running | AtRestError::Moved(_) | AtRestError::Busy | AtRestError::Version { .. } => {
+            exit::USAGE
+        }
+        AtRestError::Commit(_) | AtRestError::Resumed => exit::STORAGE,
+        _ => exit::UNEXPECTED,
+    };
+    Stop::new(code, with_causes(error)).into()
+}
+
+fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
+    let before = continue_with(&args.database, &args.limits, args.take_back)?;
     let text = if console.json {
         format!("{}\n", json!({"v": 1, "event": "cluster_resume", "before": before.as_str()}))
     } else {

@@ -22,18 +22,30 @@ Examples:
   crawl recrawl crawl-data --older-than 7d
   crawl show crawl-data changes --where 'at >= \"2026-11-01\"'")]
 pub(crate) struct RecrawlArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    #[command(flatten)]
+    continued: ContinueArgs,
+}
+
+/// Which pages are visited again.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct WhichArgs {
     /// Visit pages last visited at least this long ago, instead of those whose own interval has passed
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     older_than: Option<Duration>,
     /// Visit only pages that an earlier visit found changed
     #[arg(long, help_heading = "Limits")]
     changed_only: bool,
-    #[command(flatten)]
-    continued: ContinueArgs,
+}
+
+impl WhichArgs {
+    pub(crate) fn revisit(self) -> Revisit {
+        Revisit { older_than: self.older_than, changed_only: self.changed_only }
+    }
 }
 
 /// Visits pages again.
 pub(crate) fn run(args: &RecrawlArgs, console: Console) -> anyhow::Result<i32> {
-    let revisit = Revisit { older_than: args.older_than, changed_only: args.changed_only };
-    resume::resume(&args.continued, Some(revisit), console)
+    resume::resume(&args.continued, Some(args.which.revisit()), console)
 }

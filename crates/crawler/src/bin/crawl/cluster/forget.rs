@@ -7,9 +7,10 @@ use crawler::cluster::{self, Address, ForgetError, Forgot};
 use crawler::quantity::count;
 use serde_json::json;
 
-use super::{address, database_error};
+use super::{address, at_rest_error};
 use crate::exit::{self, Stop};
 use crate::forget::AskedArgs;
+use crate::run::PROGRAM;
 use crate::terminal::Console;
 
 /// Options of `cluster forget`.
@@ -34,11 +35,10 @@ pub(crate) struct ForgetArgs {
 pub(super) fn run(args: &ForgetArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let (what, reason) = args.asked.read()?;
-    let done = cluster::forget(&args.database, what, &reason, wall());
+    let done = cluster::forget(&args.database, PROGRAM, what, &reason, wall());
     let Forgot { pages, files } = done.map_err(|error| match &error {
-        ForgetError::Cluster(error) => database_error(error),
-        ForgetError::Commit(_) | ForgetError::Resumed => Stop::new(exit::STORAGE, with_causes(&error)).into(),
-        _ => anyhow::Error::from(Stop::new(exit::USAGE, with_causes(&error))),
+        ForgetError::Partitions(error) => at_rest_error(error),
+        _ => Stop::new(exit::USAGE, with_causes(&error)).into(),
     })?;
     if console.json {
         let line = json!({"v": 1, "event": "cluster_forget", "pages": pages, "files": files});
