@@ -74,7 +74,8 @@ impl From<ClusterError> for ImportError {
 }
 
 /// Moves the crawl in a directory to a cluster. The directory is read, and marked: it isn't continued. Bodies stay where they are: readers of the
-/// cluster are given the directory's `warc/`.
+/// cluster are given the directory's `warc/`. Every host
+/// rests for its whole delay when a worker takes it up: so the gap is kept at an address that hosts share, too, whichever of them is asked next.
 pub fn import(
     root: &Path,
     address: &Address,
@@ -92,11 +93,6 @@ pub fn import(
     let (settings, record) = settings(&dir.settings())?;
     if let Some(name) = init::unsupported(&settings) {
         return Err(InitError::Unsupported(name).into());
-    }
-    if settings.pace.per_ip {
-        // When each address was asked last isn't on record.
-        let what = "hosts of one address take turns (--per-ip) in a crawl that has begun";
-        return Err(ImportError::Unsupported(what.to_owned()));
     }
     let store = Arc::new(SledStore::open(&dir.db())?);
     let key = read_key(&*store)?;

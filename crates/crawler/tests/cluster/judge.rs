@@ -57,6 +57,8 @@ struct Words {
     is_moved: bool,
     /// The pages of one site, by its number, are others each time.
     changing: Option<usize>,
+    /// The gap that the sites want, where it isn't [`GAP`].
+    gap: Option<Duration>,
 }
 
 /// What the rules of sites deny whose robots.txt is on another site.
@@ -152,6 +154,11 @@ impl Judge {
         Self::start_with(&Words { is_moved: true, ..Words::default() })
     }
 
+    /// Sites that want this gap.
+    pub(crate) fn with_gap(gap: Duration) -> Self {
+        Self::start_with(&Words { gap: Some(gap), ..Words::default() })
+    }
+
     /// Sites of which one, by its number, has other pages each time.
     pub(crate) fn changing(site: usize) -> Self {
         Self::start_with(&Words { changing: Some(site), ..Words::default() })
@@ -195,7 +202,7 @@ pub(crate) const SEED: &str = "http://s0.test/";
 
 #[expect(clippy::disallowed_methods, reason = "a site's own clock")]
 fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
-    let pause = words.pause;
+    let (pause, gap) = (words.pause, words.gap.unwrap_or(GAP));
     let mut received = BufReader::new(client).lines().map_while(Result::ok);
     while let Some(first) = received.next() {
         let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -214,7 +221,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 seen.address_overlaps.push(url.clone());
             }
             if let Some(rested) = last.map(|last| last.elapsed())
-                && rested + Duration::from_millis(3) < GAP
+                && rested + Duration::from_millis(3) < gap
             {
                 seen.address_short.push((url.clone(), rested));
             }
@@ -224,7 +231,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 seen.overlaps.push(url.clone());
             }
             if let Some(rested) = last.map(|last| last.elapsed())
-                && rested + Duration::from_millis(3) < GAP
+                && rested + Duration::from_millis(3) < gap
             {
                 seen.short.push((url.clone(), rested));
             }

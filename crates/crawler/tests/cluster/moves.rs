@@ -21,7 +21,7 @@ fn start(args: &[&str]) -> Child {
 }
 
 /// Stops a crawl in order once the sites were asked for so many pages.
-fn stop_at(mut crawl: Child, judge: &Judge, count: u32) {
+pub(crate) fn stop_at(mut crawl: Child, judge: &Judge, count: u32) {
     until(|| judge.count() >= count);
     kill_process(Pid::from_child(&crawl), Signal::INT).unwrap();
     let mut code = None;
@@ -36,11 +36,16 @@ fn stop_at(mut crawl: Child, judge: &Judge, count: u32) {
 }
 
 fn begin(judge: &Judge, dir: &Path) -> Child {
+    begin_with(judge, dir, GAP, &[])
+}
+
+/// As [`begin`], with another delay and further options.
+pub(crate) fn begin_with(judge: &Judge, dir: &Path, delay: Duration, options: &[&str]) -> Child {
     let seeds = dir.with_extension("txt");
     std::fs::write(&seeds, SEED).unwrap();
-    let gap = format!("{}ms", GAP.as_millis());
+    let gap = format!("{}ms", delay.as_millis());
     let (seeds, out, resolve) = (seeds.display().to_string(), dir.display().to_string(), judge.resolve());
-    start(&[
+    let common = [
         "--seed",
         &seeds,
         "--agent",
@@ -53,7 +58,8 @@ fn begin(judge: &Judge, dir: &Path) -> Child {
         &resolve,
         "--out",
         &out,
-    ])
+    ];
+    start(&[&common, options].concat())
 }
 
 /// Rows of a table as text, each once: what doesn't depend on the database that they are in.

@@ -6,10 +6,14 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::judge::{GAP, Judge};
+use crate::moves;
 use crate::program::{
-    LEASE, Worker, at_work, audit, check, expect_clean_audit, expect_polite_and_whole, init_with,
+    LEASE, Worker, at_work, audit, check, expect_clean_audit, expect_polite_and_whole, init_with, run, text,
 };
 use crate::server::{Server, until, wait};
+
+/// Longer than a move takes.
+const LONG: Duration = Duration::from_secs(4);
 
 /// All sites of the judge are at one address.
 fn expect_turns(judge: &Judge) {
@@ -64,6 +68,24 @@ fn hosts_of_one_address_take_turns_whichever_workers_have_them() {
     let took = times[times.len() - 1].duration_since(times[0]);
     let least = GAP * u32::try_from(times.len()).unwrap();
     assert!((least..least * 3).contains(&took), "{took:?} for {} requests", times.len());
+}
+
+/// The last request on one machine isn't followed at once by the first one of a worker, to another host of the address.
+#[test]
+fn the_gap_at_an_address_is_kept_when_a_crawl_is_moved_to_a_cluster() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::with_gap(LONG), TempDir::new().unwrap());
+    let (root, out) = (dir.path().join("first"), dir.path().join("first").display().to_string());
+    moves::stop_at(moves::begin_with(&judge, &root, LONG, &["--per-ip"]), &judge, 2);
+    let imported = run(&["cluster", "import", &out, &url, "--single-server", "--partitions", "16"]);
+    assert!(imported.status.success(), "{}", text(&imported));
+    let before = judge.count();
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    until(|| judge.count() > before);
+    worker.signal(Signal::INT);
+    assert_eq!(worker.code(), Some(11));
+    expect_turns(&judge);
+    assert!(judge.seen().overlaps.is_empty() && judge.seen().short.is_empty());
 }
 
 /// One that has the address is killed, one is suspended past its lease, and the database is away for longer than that.
