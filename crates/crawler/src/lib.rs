@@ -38,7 +38,7 @@ pub mod post;
 mod public_suffix;
 pub mod quantity;
 pub mod record;
-mod removal;
+pub mod removal;
 pub mod repair;
 #[cfg(feature = "report")]
 pub mod report;

@@ -16,6 +16,7 @@ pub use self::forgotten_file::ForgottenFile;
 pub use self::hop::{Came, HopAnswer, HopRequest};
 pub use self::object::{STORED_OBJECT, StoredObject, stored_object_key};
 use crate::frontier::Marks;
+use crate::live::Steered;
 use crate::scope::domain;
 use crate::store::{Store, StoreError, Tree};
 
@@ -113,7 +114,8 @@ pub(crate) fn links_under_way<S: Store>(
                     | Letter::Lost { .. }
                     | Letter::Again(_)
                     | Letter::Hop(_)
-                    | Letter::HopAnswer(_) => {}
+                    | Letter::HopAnswer(_)
+                    | Letter::Steer(_) => {}
                 }
             }
             Ok(urls)
@@ -165,6 +167,38 @@ pub enum Letter {
     Hop(HopRequest),
     /// What came of such a hop.
     HopAnswer(HopAnswer),
+    /// What a user changed while the crawl runs.
+    Steer(SteerOrder),
+}
+
+/// An order of `crawl cluster pause`, `continue` or `set`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteerOrder {
+    /// The host; none is all of them.
+    pub host: Option<String>,
+    /// What changes.
+    pub change: Steered,
+    /// The user's id, on the machine where it was given.
+    pub user: u32,
+}
+
+/// The orders of users that a partition hasn't carried out. Cost: all letters for it are read.
+pub(crate) fn orders_under_way<S: Store>(store: &S, part: u32) -> Result<Vec<SteerOrder>, StoreError> {
+    let own = [MAIL, &part.to_be_bytes()].concat();
+    let mut orders = Vec::new();
+    for pair in store.scan(Tree::Meta, MAIL) {
+        let (key, text) = pair?;
+        if !key.starts_with(&own) {
+            continue;
+        }
+        // One that can't be read is reported where it is carried out.
+        let read = letters(&text).map_while(Result::ok);
+        orders.extend(read.filter_map(|letter| match letter {
+            Letter::Steer(order) => Some(order),
+            _ => None,
+        }));
+    }
+    Ok(orders)
 }
 
 /// A link to a host of another partition.
@@ -183,6 +217,26 @@ pub struct SentLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn orders_for_a_partition_are_found_among_all_letters() {
+        let store = crate::store::MemoryStore::default();
+        let order = |host: &str| SteerOrder { host: Some(host.to_owned()), change: Steered::Pause, user: 7 };
+        let letters =
+            [Letter::Steer(order("a.test")), Letter::Scope(Vec::new()), Letter::Steer(order("b.test"))];
+        let text: Vec<u8> =
+            letters.iter().flat_map(|letter| postcard::to_allocvec(letter).unwrap()).collect();
+        let place = Place { part: 9, of: 16 };
+        let other = postcard::to_allocvec(&Letter::Steer(order("c.test"))).unwrap();
+        store
+            .commit(vec![
+                crate::store::Write::put(Tree::Meta, place.letter_key(3, 1, 1), text),
+                crate::store::Write::put(Tree::Meta, place.letter_key(4, 1, 2), other),
+            ])
+            .unwrap();
+        assert_eq!(orders_under_way(&store, 3).unwrap(), [order("a.test"), order("b.test")]);
+        assert_eq!(orders_under_way(&store, 5).unwrap(), []);
+    }
 
     #[test]
     fn hosts_of_one_registrable_domain_are_in_one_partition_and_domains_are_spread() {

@@ -13,7 +13,6 @@ use crate::causes::Cause;
 use crate::commit::CommitError;
 use crate::config::{self, ConfigError, Record, Settings};
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
-use crate::engine::Steering;
 use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
 use crate::job::revisit;
@@ -165,10 +164,6 @@ fn check<S: Store>(dir: &CrawlDir, store: &S) -> Result<(), ImportError> {
         if serde_json::from_slice::<Withdrawal>(&value).is_ok_and(|withdrawal| !withdrawal.done) {
             return at_rest("withdrawn content is still in its archive; `crawl resume` removes it");
         }
-    }
-    if Steering::stored(store).is_ok_and(|steering| steering != Steering::default()) {
-        let what = "hosts are paused, or have a delay that was set (`crawl continue`, `crawl set` end that)";
-        return Err(ImportError::Unsupported(what.to_owned()));
     }
     if warc::series_in(&dir.warc()).is_ok_and(|series| !series.is_empty()) {
         // Names of files would be given twice.

@@ -47,6 +47,7 @@ mod schema;
 mod sent;
 mod share;
 mod state;
+mod steer;
 mod store;
 mod transfer;
 mod withdrawals;
@@ -76,6 +77,7 @@ pub use self::state::{
     NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,
     free_partitions, make_tables, resume, settings, status, stop,
 };
+pub use self::steer::{Ordered, SteerError, steer};
 pub use self::store::PgStore;
 pub use self::transfer::{TransferError, Transferred};
 pub use self::worker::{Ended, Figures, WorkError, WorkerOptions, work};

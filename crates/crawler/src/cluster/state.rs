@@ -15,6 +15,7 @@ use crate::clock;
 use crate::commit::Totals;
 use crate::config;
 use crate::crawl_dir::Moved;
+use crate::engine::Steering;
 
 /// What the workers of a crawl are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +151,8 @@ pub struct Status {
     /// Where withdrawn captures are still to be removed. A running worker does it within half a minute, one that has ended when it is
     /// started again with its directory.
     pub withdrawals: Vec<WithdrawalsDue>,
+    /// What users changed while it ran, as far as the workers have read it.
+    pub steering: Steering,
 }
 
 const CRAWL: &str = "
@@ -443,6 +446,7 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
         longest: Vec::new(),
         standbys: Vec::new(),
         withdrawals: Vec::new(),
+        steering: Steering::default(),
     };
     let mut due = BTreeMap::new();
     let All { connections, layout, .. } = &mut all;
@@ -498,6 +502,10 @@ from standing right join part on standing.part = part.id group by part.owner";
         let due = due.entry(id).or_default();
         due.captures += captures;
         due.files += files;
+    }
+    for row in connection.query("select value from kv where tree = 0 and key = 'steering'", &[]).await? {
+        // What can't be read is reported by the partition that it is of.
+        status.steering.add(serde_json::from_slice(row.get(0)).unwrap_or_default());
     }
     let rows = connection.query("select value from kv where tree = 0 and key = 'totals'", &[]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())

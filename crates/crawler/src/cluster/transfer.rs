@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::causes::Cause;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
-use crate::engine::{LOST, scope_added, write_scope_added};
+use crate::engine::{LOST, STEERING, Steering, scope_added, write_scope_added};
 use crate::frontier::{
     Frontier, FrontierLimits, HostId, Opening, QueuedUrl, Via, stored_hosts, stored_queue,
 };
@@ -187,6 +187,7 @@ struct Transfer<'a> {
     now: Now,
     moved: Transferred,
     scope_added: BTreeSet<String>,
+    steering: Steering,
 }
 
 /// Moves what `sources` have into `targets`, which hold nothing but what says that they are of this crawl. Cost: one pass over the sources for each kind
@@ -208,6 +209,7 @@ pub(super) fn transfer(
         now,
         moved: Transferred::default(),
         scope_added: BTreeSet::new(),
+        steering: Steering::default(),
     };
     for index in 0..sources.len() {
         transfer.settings_of(index)?;
@@ -269,6 +271,7 @@ impl Transfer<'_> {
             let (key, value) = pair?;
             self.targets[0].put(Tree::Meta, key, value);
         }
+        self.steering.add(Steering::stored(store)?);
         if let Some(value) = store.get(Tree::Meta, b"scope_added")? {
             self.scope_added.extend(scope_added(&value).iter().map(CrawlUrl::to_string));
         }
@@ -451,6 +454,7 @@ impl Transfer<'_> {
                     // Whose robots.txt isn't known is asked for it.
                     Letter::Hop(_) | Letter::HopAnswer(_) => {}
                     Letter::Lost { .. } | Letter::Again(_) => return Err(TransferError::Losing),
+                    Letter::Steer(order) => self.steering.change(order.host.as_deref(), order.change),
                 }
             }
         }
@@ -504,6 +508,13 @@ impl Transfer<'_> {
             let urls = std::mem::take(&mut self.scope_added).into_iter().collect();
             let value = write_scope_added(urls).map_err(CommitError::from)?;
             self.put_everywhere(Tree::Meta, b"scope_added", &value);
+        }
+        let of = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+        for (place, target) in self.targets.iter_mut().enumerate() {
+            let own = self.steering.of_hosts(|host| post::partition(host, of) as usize == place);
+            if own != Steering::default() {
+                target.put(Tree::Meta, STEERING, serde_json::to_vec(&own).map_err(CommitError::from)?);
+            }
         }
         let About { from, head, now, .. } = self.about;
         for target in &mut self.targets {

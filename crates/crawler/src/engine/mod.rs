@@ -57,6 +57,8 @@ use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
 use self::settle::Judge;
 use self::sitemaps::Sitemaps;
+#[cfg(feature = "cluster")]
+pub(crate) use self::steer::KEY as STEERING;
 use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
 use crate::clock::Clock;
@@ -204,7 +206,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier.park_full(most)?;
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
-        let steers = Steers::new(Steering::stored(&**store)?, orders);
+        let mut steers = Steers::new(Steering::stored(&**store)?, orders);
+        if let Some(post) = &post {
+            steers.heed(crate::post::orders_under_way(&**store, post.part())?, now.mono);
+        }
         let rules = settlement::Rules {
             pace: settings.pace,
             retries: settings.retries,

@@ -300,6 +300,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Letter::Again(urls) => self.queue_lost(&urls)?,
             Letter::Hop(request) => self.take_hop(request, now)?,
             Letter::HopAnswer(answer) => self.take_hop_answer(answer, now)?,
+            Letter::Steer(order) => self.steer_from_outside(&order)?,
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::fetch::Fetch;
 use crate::frontier::Lease;
 use crate::live::{Answer, Order, Steered};
 use crate::pace::{Delay, DelayReason, as_the_site_sees};
+use crate::post::SteerOrder;
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, Tree};
 use crate::units::format_duration;
@@ -72,6 +73,39 @@ impl Steering {
     /// The delay that the user asks for between two requests to a host.
     fn delay(&self, host: &str) -> Duration {
         Duration::from_millis(self.delay_ms.max(self.host(host).delay_ms))
+    }
+
+    /// Changes what holds for a host, or for every host.
+    pub(crate) fn change(&mut self, host: Option<&str>, change: Steered) {
+        let mut whole = HostSteering { paused: self.paused, delay_ms: self.delay_ms };
+        let target = match host {
+            Some(name) => self.hosts.entry(name.to_owned()).or_default(),
+            None => &mut whole,
+        };
+        match change {
+            Steered::Pause => target.paused = true,
+            Steered::Continue => target.paused = false,
+            Steered::Delay(length) => {
+                target.delay_ms = u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+            }
+        }
+        (self.paused, self.delay_ms) = (whole.paused, whole.delay_ms);
+        self.hosts.retain(|_, host| *host != HostSteering::default());
+    }
+
+    /// Adds what holds in another part of the crawl.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.paused |= other.paused;
+        self.delay_ms = self.delay_ms.max(other.delay_ms);
+        self.hosts.extend(other.hosts);
+    }
+
+    /// What of it holds where there are only these hosts.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of_hosts(&self, is_there: impl Fn(&str) -> bool) -> Self {
+        let there = self.hosts.iter().filter(|(name, _)| is_there(name));
+        Self { hosts: there.map(|(name, host)| (name.clone(), *host)).collect(), ..*self }
     }
 
     fn changes_nothing(&self) -> bool {
@@ -164,32 +198,25 @@ impl Steers {
         }
     }
 
+    /// Has orders hold that were given while nobody ran the crawl. They are put on record when their letters are read.
+    pub(super) fn heed(&mut self, orders: Vec<SteerOrder>, now: Duration) {
+        for SteerOrder { host, change, .. } in orders {
+            self.change(host.as_deref(), change, now);
+        }
+    }
+
     /// Changes what holds for a host, or for every host. Returns the entry's decision, and what was done in words.
     fn change(&mut self, host: Option<&str>, change: Steered, now: Duration) -> (Decided, String) {
-        let mut whole = HostSteering { paused: self.now.paused, delay_ms: self.now.delay_ms };
-        let target = match host {
-            Some(name) => self.now.hosts.entry(name.to_owned()).or_default(),
-            None => &mut whole,
-        };
+        self.now.change(host, change);
         let whom = host.unwrap_or("every host");
-        let done = match change {
-            Steered::Pause => {
-                target.paused = true;
-                (Decided::OperatorPaused, format!("{whom} is paused"))
-            }
-            Steered::Continue => {
-                target.paused = false;
-                (Decided::OperatorContinued, format!("{whom} is no longer paused"))
-            }
+        match change {
+            Steered::Pause => (Decided::OperatorPaused, format!("{whom} is paused")),
+            Steered::Continue => (Decided::OperatorContinued, format!("{whom} is no longer paused")),
             Steered::Delay(length) => {
-                target.delay_ms = u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
                 self.delay_set = now;
                 (Decided::DelaySet, format!("the delay of {whom} is at least {}", format_duration(length)))
             }
-        };
-        (self.now.paused, self.now.delay_ms) = (whole.paused, whole.delay_ms);
-        self.now.hosts.retain(|_, host| *host != HostSteering::default());
-        done
+        }
     }
 }
 
@@ -199,7 +226,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let answer = match order {
             Order::Steer { host, change } => match self.check(host.as_deref(), change)? {
                 Some(refused) => Answer::Refused(refused),
-                None => self.carry_out_order(host.as_deref(), change, user)?,
+                None => Answer::Done(self.carry_out_order(host.as_deref(), change, Some(user))?),
             },
             Order::Stop { now } => {
                 let how = if now { "at once" } else { "after the requests in flight" };
@@ -210,6 +237,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         // Whoever asked may be gone.
         drop(reply.send(answer));
+        Ok(())
+    }
+
+    /// Carries out an order that came as a letter. Who gave it doesn't wait for an answer, and the host may not be known yet: what can't be carried
+    /// out is reported in the log.
+    pub(super) fn steer_from_outside(&mut self, order: &SteerOrder) -> Result<(), CommitError> {
+        let host = order.host.as_deref();
+        let named = host.map(|name| (name, Delay { length: Duration::ZERO, why: DelayReason::Configured }));
+        if let Some(why) = self.steers.refusal(named, order.change, self.settings.pace.delay) {
+            tracing::warn!("an order can't be carried out: {why}");
+            return Ok(());
+        }
+        // One entry is enough for what holds in all partitions.
+        let is_told = host.is_some() || self.post.as_ref().is_none_or(|post| post.part() == 0);
+        self.carry_out_order(host, order.change, is_told.then_some(order.user))?;
         Ok(())
     }
 
@@ -229,12 +271,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(self.steers.refusal(host, change, self.settings.pace.delay))
     }
 
+    /// Returns what was done, in words. `user` is who the ledger says gave the order; none where it doesn't say so here.
     fn carry_out_order(
         &mut self,
         host: Option<&str>,
         change: Steered,
-        user: u32,
-    ) -> Result<Answer, CommitError> {
+        user: Option<u32>,
+    ) -> Result<String, CommitError> {
         let (decision, words) = self.steers.change(host, change, self.clock.now().mono);
         let value = serde_json::to_vec(&self.steers.now)?;
         self.frontier.put(Tree::Meta, KEY.to_vec(), value);
@@ -242,9 +285,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Steered::Delay(length) => Evidence::from(Delay { length, why: DelayReason::Operator }),
             _ => Evidence::default(),
         };
-        self.enter_order_with(decision, Layer::Pace, host.unwrap_or_default(), evidence, &words, user);
+        if let Some(user) = user {
+            self.enter_order_with(decision, Layer::Pace, host.unwrap_or_default(), evidence, &words, user);
+        }
+        self.touch(64);
         self.flush_soon();
-        Ok(Answer::Done(words))
+        Ok(words)
     }
 
     fn enter_order(&mut self, decision: Decided, layer: Layer, host: &str, words: &str, user: u32) {
@@ -353,6 +399,10 @@ mod tests {
             assert_eq!(waits, wait, "{whom:?} {change:?}");
         }
         assert_eq!(steers.now.hosts.len(), 1, "b.test is paused, nothing else is remembered");
+        let order = |change| SteerOrder { host: Some("a.test".to_owned()), change, user: 7 };
+        steers.heed(vec![order(Steered::Continue), order(Steered::Pause)], now.mono);
+        assert!(steers.wait("a.test", &lease, now).is_some(), "the last order holds");
+        steers.heed(vec![order(Steered::Continue)], now.mono);
         steers.change(None, Steered::Delay(secs(5)), secs(98));
         lease.rested = None;
         assert_eq!(steers.wait("a.test", &lease, now), None, "it was never asked");

@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     pub(crate) overlaps: Vec<String>,
     /// Requests before the gap was over, with the time since the last answer.
     pub(crate) short: Vec<(String, Duration)>,
+    /// The time between two requests to a host, each with the host.
+    pub(crate) rested: Vec<(String, Duration)>,
     /// Requests within a pause that the site had asked for, with the rest of it.
     pub(crate) paused: Vec<(String, Duration)>,
     /// When each request came, those for robots.txt too.
@@ -230,10 +232,11 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
             if busy > 0 {
                 seen.overlaps.push(url.clone());
             }
-            if let Some(rested) = last.map(|last| last.elapsed())
-                && rested + Duration::from_millis(3) < gap
-            {
-                seen.short.push((url.clone(), rested));
+            if let Some(rested) = last.map(|last| last.elapsed()) {
+                seen.rested.push((host.clone(), rested));
+                if rested + Duration::from_millis(3) < gap {
+                    seen.short.push((url.clone(), rested));
+                }
             }
             seen.hosts.insert(host.clone(), (busy + 1, last));
             let rest = seen.rests.entry(host.clone()).or_default();

@@ -28,5 +28,6 @@ mod search;
 mod serve;
 mod server;
 mod shared_address;
+mod steer;
 mod store;
 mod withdrawals;

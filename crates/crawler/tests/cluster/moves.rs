@@ -14,7 +14,7 @@ use crate::program::{Worker, expect_clean_audit_of, expect_polite_and_whole, ini
 use crate::server::{Server, until, wait};
 
 /// A crawl on one machine, as a process.
-fn start(args: &[&str]) -> Child {
+pub(crate) fn start(args: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
     command.args(args).env_remove("CRAWL_CONFIG").stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()

@@ -5,6 +5,7 @@ mod add;
 mod download;
 mod forget;
 mod recrawl;
+mod steer;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -42,6 +43,12 @@ pub(crate) enum ClusterCommand {
     Stop(StopArgs),
     /// Let workers continue a cluster's crawl that was stopped
     Resume(ResumeArgs),
+    /// Make no more requests to a host of a cluster's crawl, or to any
+    Pause(steer::PauseArgs),
+    /// End a pause of a cluster's crawl, or of one of its hosts
+    Continue(steer::PauseArgs),
+    /// Make the delay of a cluster's crawl longer, for all hosts or one
+    Set(steer::SetArgs),
     /// Queue the pages again whose bodies were lost with the disk of a worker
     Lost(LostArgs),
     /// Remove what a cluster's crawl that is stopped or complete has of a URL, a host, or URLs that match, and keep it out
@@ -284,6 +291,9 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Status(args) => status(&args.database, console),
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
+        ClusterCommand::Pause(args) => steer::pause(args, console),
+        ClusterCommand::Continue(args) => steer::carry_on(args, console),
+        ClusterCommand::Set(args) => steer::set(args, console),
         ClusterCommand::Lost(args) => lost(args, console),
         ClusterCommand::Forget(args) => forget::run(args, console),
         ClusterCommand::Recrawl(args) => recrawl::run(args, console),
@@ -458,7 +468,7 @@ fn object(status: &Status) -> serde_json::Value {
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
         "longest": longest.collect::<Vec<_>>(), "standbys": standbys.collect::<Vec<_>>(),
-        "withdrawals": withdrawals.collect::<Vec<_>>(), "databases": databases.collect::<Vec<_>>(),
+        "withdrawals": withdrawals.collect::<Vec<_>>(), "steering": status.steering, "databases": databases.collect::<Vec<_>>(),
     })
 }
 
@@ -502,6 +512,7 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
             writeln!(text, "database {address}: {}", count(*partitions, "partition"))?;
         }
     }
+    steer::write(&mut text, &status.steering)?;
     for worker in &status.workers {
         writeln!(
             text,

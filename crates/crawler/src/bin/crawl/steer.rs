@@ -94,7 +94,7 @@ pub(crate) struct SetArgs {
 }
 
 /// Reads `delay=2s`.
-fn setting(text: &str) -> Result<Duration, String> {
+pub(crate) fn setting(text: &str) -> Result<Duration, String> {
     let Some(value) = text.strip_prefix("delay=") else {
         let what = "only the delay can be changed while a crawl runs: delay=2s; for other settings, stop the crawl and resume it with them";
         return Err(what.to_owned());
