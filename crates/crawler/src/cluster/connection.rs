@@ -21,6 +21,11 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 /// to (PostgreSQL manual, `synchronous_commit`). A stronger setting stays.
 const CONFIRMED: &str = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')";
 
+/// Each statement is planned once a connection. The server would plan those over the partitioned table `kv` each time they are run, since it takes the plan
+/// for given values for a cheaper one, and doesn't count what planning costs: 40 % of its time. A role's or a database's own setting stays, and
+/// servers that don't have this one (before PostgreSQL 12) do without.
+const PLANNED_ONCE: &str = "select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode' and setting = 'auto'";
+
 /// Values of a statement's parameters.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -49,6 +54,7 @@ impl Connection {
             }
         }));
         client.batch_execute(CONFIRMED).await?;
+        client.batch_execute(PLANNED_ONCE).await?;
         Ok(Self { client, warned, statements: HashMap::new() })
     }
 
