@@ -437,7 +437,7 @@ impl State {
 }
 
 /// Frees the partitions of dead workers. A commit of theirs that reached the server in part may hold locks: its connection is cut then.
-async fn free(connection: &mut Connection) -> Result<(), Error> {
+pub(super) async fn free(connection: &mut Connection) -> Result<(), Error> {
     match connection.query(FREE, &[]).await {
         Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
             connection.query(CUT, &[]).await?;

@@ -46,6 +46,7 @@ mod recrawl;
 mod schema;
 mod sent;
 mod share;
+mod silent;
 mod state;
 mod steer;
 mod store;
@@ -73,6 +74,7 @@ pub use self::objects::{DownloadError, Downloaded, download};
 pub use self::reading::{Parts, ReadError, view_of, views};
 pub use self::recrawl::{RecrawlError, recrawl};
 pub use self::schema::{Plan, Terms};
+pub use self::silent::Watch;
 pub use self::state::{
     NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,
     free_partitions, make_tables, resume, settings, status, stop,

@@ -10,6 +10,7 @@ use super::layout::{All, open_all};
 use super::schema::MAIL_TREE;
 use super::{Address, ClusterError, State, moved};
 use crate::config::{self, Settings};
+use crate::engine::MAX_DELAY;
 use crate::live::Steered;
 use crate::post::{self, Letter, SteerOrder};
 use crate::units::format_duration;
@@ -55,6 +56,9 @@ pub enum SteerError {
     /// A delay that is shorter than the crawl's.
     #[error("the crawl's delay is {}: a delay may only be longer", format_duration(*.0))]
     Shorter(Duration),
+    /// A delay that is too long.
+    #[error("a delay of more than {} isn't possible", format_duration(MAX_DELAY))]
+    Longer,
     /// The letter can't be written.
     #[error("the order can't be written")]
     Write(#[from] postcard::Error),
@@ -75,6 +79,9 @@ pub fn steer(
             && length < settings.pace.delay
         {
             return Err(SteerError::Shorter(settings.pace.delay));
+        }
+        if matches!(change, Steered::Delay(length) if length > MAX_DELAY) {
+            return Err(SteerError::Longer);
         }
         let order = SteerOrder { host: host.map(str::to_owned), change, user };
         let letter = postcard::to_allocvec(&Letter::Steer(order))?;

@@ -201,6 +201,8 @@ fn session(
     let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
     if is_ours && !matches!(state, State::Making | State::Adding) {
         claim(dir, archive, &plan.key, crawling)?;
+        // Also where the crawl rests: what wasn't committed may be of pages that have to go.
+        cut_archive(&archive.dir, &Arc::new(Database::open(options.address.clone(), PATIENCE)?))?;
         crawling.block_on(withdrawals.carry_out());
     }
     if is_ours && archive.is_moved() && matches!(state, State::Complete | State::Stopped) {
@@ -231,7 +233,6 @@ fn session(
     let database = Arc::new(Database::open(address, PATIENCE)?);
     let layout = Arc::clone(database.layout());
     let withdrawals = Withdrawals::new(&layout, &archive.dir);
-    cut_archive(&archive.dir, &database)?;
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
     let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
     for host in prepared.seed_hosts {

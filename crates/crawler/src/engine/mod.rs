@@ -57,10 +57,10 @@ use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
 use self::settle::Judge;
 use self::sitemaps::Sitemaps;
-#[cfg(feature = "cluster")]
-pub(crate) use self::steer::KEY as STEERING;
 use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
+#[cfg(feature = "cluster")]
+pub(crate) use self::steer::{KEY as STEERING, MAX_DELAY};
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;

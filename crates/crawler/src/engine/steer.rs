@@ -29,7 +29,7 @@ pub(crate) const KEY: &[u8] = b"steering";
 const HOSTS: usize = 10_000;
 
 /// The longest delay.
-const MAX_DELAY: Duration = Duration::from_hours(366 * 24);
+pub(crate) const MAX_DELAY: Duration = Duration::from_hours(366 * 24);
 
 /// How often a paused host is looked at again.
 const LOOK: Duration = Duration::from_secs(1);

@@ -16,7 +16,7 @@ use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
     self, Address, AtRestError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
-    NewLimits, ResumeError, State, Status, Terms, TransferError, Transferred,
+    NewLimits, ResumeError, State, Status, Terms, TransferError, Transferred, Watch,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -575,7 +575,9 @@ fn stop(database: &Address, console: Console) -> anyhow::Result<i32> {
         State::Running | State::Stopped => {}
     }
     let mut waited = Duration::ZERO;
+    let mut watch = Watch::open(database).map_err(|error| database_error(&error))?;
     loop {
+        watch.look().map_err(|error| database_error(&error))?;
         let status = cluster::status(database).map_err(|error| database_error(&error))?;
         let owned: u64 = status.workers.iter().map(|worker| worker.partitions).sum();
         if owned == 0 {

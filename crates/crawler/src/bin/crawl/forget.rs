@@ -96,17 +96,20 @@ impl AskedArgs {
                 Err(error) => Err(usage(format!("{} is no URL of a page: {error}", clean(text)))),
             };
         }
-        // A host as it is in URLs: in lower case, an international name in its ASCII form.
-        match CrawlUrl::parse(&format!("http://{text}/")) {
-            Ok(url) if url.as_str() == format!("http://{}/", url.host()) => {
-                Ok(Forget::Host(url.host().to_owned()))
-            }
-            _ => Err(usage(format!(
+        match host_in_urls(text) {
+            Some(host) => Ok(Forget::Host(host)),
+            None => Err(usage(format!(
                 "{} is neither a URL (https://example.org/page) nor a host (example.org)",
                 clean(text)
             ))),
         }
     }
+}
+
+/// A host as it is in URLs: in lower case, an international name in its ASCII form. None for what is no host.
+pub(crate) fn host_in_urls(text: &str) -> Option<String> {
+    let url = CrawlUrl::parse(&format!("http://{text}/")).ok()?;
+    (url.as_str() == format!("http://{}/", url.host())).then(|| url.host().to_owned())
 }
 
 fn with_exit_code(error: &JobError) -> anyhow::Error {

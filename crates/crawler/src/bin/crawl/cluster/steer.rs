@@ -10,11 +10,11 @@ use crawler::engine::Steering;
 use crawler::live::Steered;
 use crawler::quantity::count;
 use crawler::units::format_duration;
-use crawler::url::CrawlUrl;
 use serde_json::json;
 
 use super::{address, database_error};
 use crate::exit::{self, Stop};
+use crate::forget::host_in_urls;
 use crate::steer::setting;
 use crate::terminal::Console;
 
@@ -62,12 +62,8 @@ pub(crate) struct SetArgs {
     host: Option<String>,
 }
 
-/// A host as it is in URLs: in lower case, an international name in its ASCII form.
 fn host(text: &str) -> Result<String, String> {
-    match CrawlUrl::parse(&format!("http://{text}/")) {
-        Ok(url) if url.as_str() == format!("http://{}/", url.host()) => Ok(url.host().to_owned()),
-        _ => Err("a host is meant, such as www.example.org".to_owned()),
-    }
+    host_in_urls(text).ok_or_else(|| "a host is meant, such as www.example.org".to_owned())
 }
 
 pub(super) fn pause(args: &PauseArgs, console: Console) -> anyhow::Result<i32> {
@@ -86,7 +82,9 @@ fn steer(database: &Address, host: Option<&str>, change: Steered, console: Conso
     let ordered = cluster::steer(database, host, change, rustix::process::getuid().as_raw());
     let ordered = ordered.map_err(|error| match &error {
         SteerError::Cluster(error) => database_error(error),
-        SteerError::Moved(_) | SteerError::Shorter(_) => Stop::new(exit::USAGE, with_causes(&error)).into(),
+        SteerError::Moved(_) | SteerError::Shorter(_) | SteerError::Longer => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
         _ => Stop::new(exit::UNEXPECTED, with_causes(&error)).into(),
     })?;
     let is_in_force = ordered == Ordered::InForce;
