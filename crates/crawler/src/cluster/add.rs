@@ -6,14 +6,12 @@
 
 use std::sync::Arc;
 
+use super::at_rest::ALONE;
 use super::connection::{Connection, Parameters};
 use super::database::runtime;
 use super::layout::{All, Layout, open_all};
 use super::schema;
 use super::{Address, AddressError, ClusterError, State, moved};
-
-/// Nobody else adds one at the same time: held by the connection.
-const ALONE: &str = "select pg_try_advisory_lock(4741, 20)";
 
 /// The state, whether there has been a worker, and whether one may be at work.
 const STATE: &str = "
@@ -103,7 +101,7 @@ pub enum AddError {
     #[error("a crawl of {0} partitions can't have more databases")]
     TooMany(u32),
     /// Another process does the same.
-    #[error("another `crawl cluster add` is at work")]
+    #[error("another `crawl cluster add`, `crawl cluster forget` or `crawl cluster recrawl` is at work")]
     Busy,
 }
 

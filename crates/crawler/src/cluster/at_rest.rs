@@ -8,12 +8,13 @@ use tokio::runtime::Runtime;
 use super::database::runtime;
 use super::init::PATIENCE;
 use super::layout::{All, open_all};
+use super::member::{FREE_MINE, free};
 use super::{Address, Claim, ClusterError, Database, PgStore, State, moved};
 use crate::commit::CommitError;
 use crate::store::{AnyStore, StoreError, shared};
 
-/// Nobody else changes partitions of a crawl that rests: as `crawl cluster add`. Held by the connection.
-const ALONE: &str = "select pg_try_advisory_lock(4741, 20)";
+/// Nobody else changes partitions of a crawl that rests. Held by the connection.
+pub(super) const ALONE: &str = "select pg_try_advisory_lock(4741, 20)";
 
 const STATE: &str = "select state, limit_reached, program from crawl";
 
@@ -22,11 +23,8 @@ const ENTER: &str = "insert into worker(name, alive) values ($1, false) returnin
 const ENTER_FURTHER: &str = "
 insert into worker(id, name, alive) overriding system value values ($1, $2, false) on conflict do nothing";
 
-const FREE: &str =
-    "update part set owner = null, fence = fence + 1 where owner in (select id from worker where not alive)";
 const CLAIM: &str =
     "update part set owner = $1, fence = fence + 1 where owner is null returning id, fence, commits";
-const GIVE_BACK: &str = "update part set owner = null, fence = fence + 1 where owner = $1";
 
 /// Partitions that are changed at the same time; their commits go together.
 const THREADS: usize = 16;
@@ -213,7 +211,7 @@ async fn claim(all: &mut All, name: &str) -> Result<(i64, Vec<Claim>), AtRestErr
         if number > 0 {
             connection.query(ENTER_FURTHER, &[&owner, &name]).await.map_err(failed)?;
         }
-        connection.query(FREE, &[]).await.map_err(failed)?;
+        free(connection).await.map_err(failed)?;
         let rows = connection.query(CLAIM, &[&owner]).await.map_err(failed)?;
         claims.extend(rows.iter().map(|row| Claim {
             part: row.get(0),
@@ -233,7 +231,7 @@ async fn claim(all: &mut All, name: &str) -> Result<(i64, Vec<Claim>), AtRestErr
 async fn give_back(all: &mut All, owner: i64) -> Result<(), ClusterError> {
     for (connection, address) in all.each() {
         let failed = |error| ClusterError::server("give the partitions back", address, error);
-        connection.query(GIVE_BACK, &[&owner]).await.map_err(failed)?;
+        connection.query(FREE_MINE, &[&owner]).await.map_err(failed)?;
     }
     Ok(())
 }

@@ -94,8 +94,8 @@ fn carry_out(rest: &AtRest, asked: &ForgetRule) -> Result<Forgot, ForgetError> {
         again.map_or((next, asked.clone()), |(number, rule)| (number, ForgetRule { done: false, ..rule }));
     // In all before content goes from any: a link to these URLs is known for what it is wherever it is found.
     rest.each(|place, part| {
-        let tells = is_new && place == only.unwrap_or_default();
-        enter(part, (number, &rule), is_concerned(place), tells)
+        let records_it = is_new && place == only.unwrap_or_default();
+        enter(part, (number, &rule), is_concerned(place), records_it)
     })?;
     let rules = Rules::new(std::iter::once(&rule)).map_err(ForgetError::Pattern)?;
     let each = rest.each(|place, part| {
@@ -113,16 +113,16 @@ fn carry_out(rest: &AtRest, asked: &ForgetRule) -> Result<Forgot, ForgetError> {
     Ok(Forgot { pages, files: each.iter().map(|part| part.files).sum() })
 }
 
-/// Commits the rule in a partition, and which archive files have to be searched. One that is there already is carried out again. `tells` where
+/// Commits the rule in a partition, and which archive files have to be searched. One that is there already is carried out again. `records_it` where
 /// it is the partition whose ledger says so.
 fn enter(
     part: &Arc<AnyStore>,
     (number, rule): (u64, &ForgetRule),
     is_concerned: bool,
-    tells: bool,
+    records_it: bool,
 ) -> Result<(), AtRestError> {
     let mut batch = batch(&**part)?;
-    batch.decisions.extend(tells.then(|| removal::decision(rule)));
+    batch.decisions.extend(records_it.then(|| removal::decision(rule)));
     batch.removes.push(write(number, &ForgetRule { done: !is_concerned, ..rule.clone() })?);
     for file in archive_files(part)? {
         // Files of the time before the crawl was a cluster's have pages of all hosts.

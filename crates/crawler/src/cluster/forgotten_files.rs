@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio_postgres::Error;
 
 use super::connection::{Connection, Link};
+use super::store::behind;
 use crate::causes::with_causes;
 use crate::commit::CommitError;
 use crate::post::{ForgottenFile, Series, stored_object_key};
@@ -71,15 +72,6 @@ impl Entry {
         let Self { part, key, value, .. } = self;
         connection.query(FOUND, &[part, key, value, &tree, &keys, &values]).await.map(drop)
     }
-}
-
-/// The least key behind those with this prefix, which doesn't end with the highest byte.
-fn behind(prefix: &[u8]) -> Vec<u8> {
-    let mut key = prefix.to_vec();
-    if let Some(last) = key.last_mut() {
-        *last += 1;
-    }
-    key
 }
 
 /// All files that have to be searched.

@@ -186,7 +186,7 @@ async fn bury(
 }
 
 #[expect(clippy::disallowed_methods, reason = "waits for another process")]
-async fn wait(time: Duration) {
+pub(super) async fn wait(time: Duration) {
     tokio::time::sleep(time).await;
 }
 

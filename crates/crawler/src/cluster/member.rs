@@ -46,7 +46,7 @@ const OWNED: &str = "select id, fence, commits from part where owner = $1";
 const GIVE_BACK: &str =
     "update part set owner = null, fence = fence + 1 where id = $1 and owner = $2 and fence = $3";
 const LEAVE: &str = "update worker set alive = false where id = $1";
-const FREE_MINE: &str = "update part set owner = null, fence = fence + 1 where owner = $1";
+pub(super) const FREE_MINE: &str = "update part set owner = null, fence = fence + 1 where owner = $1";
 /// Connections of a dead worker that hold locks: of a commit that was sent in part.
 const CUT: &str = "
 select pg_terminate_backend(pid) from pg_stat_activity

@@ -7,6 +7,7 @@ use tokio_postgres::Error;
 
 use super::database::runtime;
 use super::layout::{All, open_all};
+use super::lost::wait;
 use super::schema::MAIL_TREE;
 use super::{Address, ClusterError, State, moved};
 use crate::config::{self, Settings};
@@ -134,9 +135,4 @@ async fn unread(all: &mut All, sent: &[(Vec<i32>, Vec<Vec<u8>>)]) -> Result<i64,
         unread += rows.first().map_or(0, |row| row.get::<_, i64>(0));
     }
     Ok(unread)
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for other processes")]
-async fn wait(time: Duration) {
-    tokio::time::sleep(time).await;
 }

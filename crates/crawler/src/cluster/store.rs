@@ -121,7 +121,7 @@ impl PgStore {
 }
 
 /// The first key behind all that begin with this prefix; none if there is none.
-fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
     let mut key = prefix.get(..=last)?.to_vec();
     *key.last_mut()? += 1;

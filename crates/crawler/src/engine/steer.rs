@@ -208,15 +208,15 @@ impl Steers {
     /// Changes what holds for a host, or for every host. Returns the entry's decision, and what was done in words.
     fn change(&mut self, host: Option<&str>, change: Steered, now: Duration) -> (Decided, String) {
         self.now.change(host, change);
-        let whom = host.unwrap_or("every host");
-        match change {
-            Steered::Pause => (Decided::OperatorPaused, format!("{whom} is paused")),
-            Steered::Continue => (Decided::OperatorContinued, format!("{whom} is no longer paused")),
-            Steered::Delay(length) => {
+        let decision = match change {
+            Steered::Pause => Decided::OperatorPaused,
+            Steered::Continue => Decided::OperatorContinued,
+            Steered::Delay(_) => {
                 self.delay_set = now;
-                (Decided::DelaySet, format!("the delay of {whom} is at least {}", format_duration(length)))
+                Decided::DelaySet
             }
-        }
+        };
+        (decision, change.in_words(host))
     }
 }
 
@@ -250,8 +250,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         // One entry is enough for what holds in all partitions.
-        let is_told = host.is_some() || self.post.as_ref().is_none_or(|post| post.part() == 0);
-        self.carry_out_order(host, order.change, is_told.then_some(order.user))?;
+        let is_recorded = host.is_some() || self.post.as_ref().is_none_or(|post| post.part() == 0);
+        self.carry_out_order(host, order.change, is_recorded.then_some(order.user))?;
         Ok(())
     }
 

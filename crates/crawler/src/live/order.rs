@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::format_duration;
+
 /// What is asked of a running crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
@@ -32,6 +34,18 @@ pub enum Steered {
     Continue,
     /// Wait at least so long between two requests to a host.
     Delay(Duration),
+}
+
+impl Steered {
+    /// What then holds for a host, or for every host, in words.
+    pub fn in_words(self, host: Option<&str>) -> String {
+        let whom = host.unwrap_or("every host");
+        match self {
+            Self::Pause => format!("{whom} is paused"),
+            Self::Continue => format!("{whom} is no longer paused"),
+            Self::Delay(length) => format!("the delay of {whom} is at least {}", format_duration(length)),
+        }
+    }
 }
 
 /// What the crawl answers.

@@ -92,12 +92,7 @@ fn steer(database: &Address, host: Option<&str>, change: Steered, console: Conso
         let line = json!({"v": 1, "event": "cluster_order", "in_force": is_in_force});
         return exit::print(format!("{line}\n").as_bytes());
     }
-    let whom = host.unwrap_or("every host");
-    let what = match change {
-        Steered::Pause => format!("{whom} is paused"),
-        Steered::Continue => format!("{whom} is no longer paused"),
-        Steered::Delay(length) => format!("the delay of {whom} is at least {}", format_duration(length)),
-    };
+    let what = change.in_words(host);
     let when = if is_in_force { "" } else { ", as soon as workers have read the order" };
     exit::print(format!("{what}{when}\n").as_bytes())
 }
