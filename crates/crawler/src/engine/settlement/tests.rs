@@ -168,19 +168,19 @@ fn settled(work: Work, outcome: Outcome) -> Settled {
 
 #[test]
 fn what_a_response_means_for_the_url_and_its_host() {
-    // A gap of 1 s is kept for 1,020 ms, and a pause for 20 ms more than it lasts: the site's own clock shall not show less.
+    // A gap of 1 s is kept for 1,005 ms, and a pause of a minute for 35 ms more than it lasts: the site's own clock shall not show less.
     for (tries, status, expected) in [
-        (0, 200, "done, 1020 ms for configured; fetched http_200 with the request"),
-        (0, 404, "done, 1020 ms for configured; fetched http_404 with the request"),
-        (0, 301, "done, 1020 ms for configured; fetched http_301 with the request"),
-        (0, 304, "done, 1020 ms for configured; fetched http_304 with the request"),
+        (0, 200, "done, 1005 ms for configured; fetched http_200 with the request"),
+        (0, 404, "done, 1005 ms for configured; fetched http_404 with the request"),
+        (0, 301, "done, 1005 ms for configured; fetched http_301 with the request"),
+        (0, 304, "done, 1005 ms for configured; fetched http_304 with the request"),
         // Of a server error the page is at fault: the host goes on, the URL is tried twice more.
-        (0, 500, "try 1, 1020 ms for configured; retry status with the request"),
-        (1, 500, "try 2, 1020 ms for configured; retry status with the request"),
-        (2, 500, "done, 1020 ms for configured; fetched http_500 with the request"),
-        (0, 503, "try 1, 60020 ms for back-off; paused back-off; retry status with the request"),
-        (0, 429, "try 1, 60020 ms for back-off; paused back-off; retry status with the request"),
-        (2, 429, "done, 60020 ms for back-off; paused back-off; fetched http_429 with the request"),
+        (0, 500, "try 1, 1005 ms for configured; retry status with the request"),
+        (1, 500, "try 2, 1005 ms for configured; retry status with the request"),
+        (2, 500, "done, 1005 ms for configured; fetched http_500 with the request"),
+        (0, 503, "try 1, 60035 ms for back-off; paused back-off; retry status with the request"),
+        (0, 429, "try 1, 60035 ms for back-off; paused back-off; retry status with the request"),
+        (2, 429, "done, 60035 ms for back-off; paused back-off; fetched http_429 with the request"),
     ] {
         let settled = settled(Work::Visit(item(tries)), outcome(Some(asked(Some(status))), page(status)));
         assert_eq!(summary(&settled, ENDED), expected, "{status} at try {tries}");
@@ -212,29 +212,29 @@ fn a_page_counts_once_as_what_it_is() {
 fn a_retry_after_is_kept_whatever_was_asked_for() {
     let request = Requested { retry_after: Some(secs(120)), ..asked(Some(200)) };
     let page = settled(Work::Visit(item(0)), outcome(Some(request), page(200)));
-    let expected = "done, 120020 ms for retry-after; paused retry-after; fetched http_200 with the request";
+    let expected = "done, 120065 ms for retry-after; paused retry-after; fetched http_200 with the request";
     assert_eq!((summary(&page, ENDED).as_str(), page.soon), (expected, true));
     // Here the file is what is wrong, and its host waits all the same.
     let refused = settled(Work::Visit(item(0)), outcome(Some(request), failure(ErrorKind::Truncated)));
-    let expected = "try 1, 120020 ms for retry-after; paused retry-after; retry truncated with the request";
+    let expected = "try 1, 120065 ms for retry-after; paused retry-after; retry truncated with the request";
     assert_eq!((summary(&refused, ENDED).as_str(), refused.soon), (expected, true));
     let elsewhere =
         settled(Work::RobotsFetch(robots_fetch()), outcome(Some(request), Event::RobotsHop(robots_fetch())));
     let expected =
-        "stays, 120020 ms for retry-after; paused retry-after; redirected robots_txt with the request";
+        "stays, 120065 ms for retry-after; paused retry-after; redirected robots_txt with the request";
     assert_eq!(summary(&elsewhere, ENDED), expected);
 }
 
 #[test]
 fn a_failure_is_the_hosts_where_nothing_came_and_the_pages_where_something_did() {
     for (kind, expected) in [
-        (ErrorKind::Connection, "try 1, 1020 ms for configured; retry connection with the request"),
-        (ErrorKind::Timeout, "try 1, 1020 ms for configured; retry timeout with the request"),
-        (ErrorKind::Dns, "try 1, 1020 ms for configured; retry dns with the request"),
-        (ErrorKind::Tls, "done, 1020 ms for configured; failed tls with the request"),
-        (ErrorKind::Truncated, "try 1, 1020 ms for configured; retry truncated with the request"),
-        (ErrorKind::Protocol, "try 1, 1020 ms for configured; retry protocol with the request"),
-        (ErrorKind::TooLarge, "done, 1020 ms for configured; failed too_large with the request"),
+        (ErrorKind::Connection, "try 1, 1005 ms for configured; retry connection with the request"),
+        (ErrorKind::Timeout, "try 1, 1005 ms for configured; retry timeout with the request"),
+        (ErrorKind::Dns, "try 1, 1005 ms for configured; retry dns with the request"),
+        (ErrorKind::Tls, "done, 1005 ms for configured; failed tls with the request"),
+        (ErrorKind::Truncated, "try 1, 1005 ms for configured; retry truncated with the request"),
+        (ErrorKind::Protocol, "try 1, 1005 ms for configured; retry protocol with the request"),
+        (ErrorKind::TooLarge, "done, 1005 ms for configured; failed too_large with the request"),
     ] {
         let mut lease = lease(Work::Visit(item(0)));
         let first = settle(&lease, outcome(Some(asked(None)), failure(kind)), facts(), &rules());
@@ -364,7 +364,7 @@ fn the_body_of_a_duplicate_stays_out_of_the_archive() {
     let facts = Facts { original: Some((original, "rel=canonical")), ..facts() };
     let lease = lease(Work::Visit(item(0)));
     let settled = settle(&lease, outcome(Some(asked(Some(200))), page(200)), facts, &rules());
-    let expected = "done, 1020 ms for configured; not_archived duplicate; fetched http_200 with the request";
+    let expected = "done, 1005 ms for configured; not_archived duplicate; fetched http_200 with the request";
     assert_eq!(summary(&settled, ENDED), expected);
     let FollowUp::Page(visited, _) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
     assert_eq!(visited.record.duplicate_of.as_deref(), Some("http://a.test/original"));
@@ -380,7 +380,7 @@ fn what_a_page_forbids_is_entered_and_a_ledger_that_is_off_has_nothing() {
         visited.denials = Some("robots.txt: Content-Signal: search=no".to_owned());
     }
     let settled = settled(Work::Visit(item(0)), outcome(Some(asked(Some(200))), event));
-    let expected = "done, 1020 ms for configured; fetched http_200 with the request; not_indexed consent; \
+    let expected = "done, 1005 ms for configured; fetched http_200 with the request; not_indexed consent; \
                     not_archived consent";
     assert_eq!(summary(&settled, ENDED), expected);
     let off = Rules { ledger: LedgerLevel::Off, ..rules() };
@@ -389,7 +389,7 @@ fn what_a_page_forbids_is_entered_and_a_ledger_that_is_off_has_nothing() {
     assert!(settled.entries.iter().all(|entry| entry.decision.decision == Decided::Asked));
     let full = Rules { ledger: LedgerLevel::Full, ..rules() };
     let settled = settle(&lease, outcome(Some(asked(Some(200))), page(200)), facts(), &full);
-    let expected = "done, 1020 ms for configured; waits configured; fetched http_200 with the request";
+    let expected = "done, 1005 ms for configured; waits configured; fetched http_200 with the request";
     assert_eq!(summary(&settled, ENDED), expected);
 }
 
@@ -402,18 +402,18 @@ fn a_shortage_of_this_machine_is_nobodys_failure_until_patience_ends() {
     };
     let now = facts().now.mono;
     let begins = short(Work::Visit(item(0)), None, true, false);
-    assert_eq!(summary(&begins, now), "stays, 2020 ms for local shortage; paused local");
+    assert_eq!(summary(&begins, now), "stays, 2006 ms for local shortage; paused local");
     let goes_on = short(Work::Visit(item(0)), None, false, false);
-    assert_eq!(summary(&goes_on, now), "stays, 2020 ms for local shortage");
+    assert_eq!(summary(&goes_on, now), "stays, 2006 ms for local shortage");
     let no_memory = short(Work::Visit(item(0)), Some(asked(Some(200))), false, false);
-    let expected = "stays, 2020 ms for local shortage; paused local with the request";
+    let expected = "stays, 2006 ms for local shortage; paused local with the request";
     assert_eq!(summary(&no_memory, ENDED), expected);
     let over = short(Work::Visit(item(0)), None, false, true);
     assert_eq!(summary(&over, Duration::ZERO), "done, 9000 ms for retry-after; failed local");
     assert!(matches!(&over.follow_up, FollowUp::Failed(record) if record.error.as_deref() == Some("local")));
     // Pages of another origin wait for that robots.txt: it stays to be asked for, much later.
     let robots = short(Work::RobotsFetch(robots_fetch()), None, false, true);
-    assert_eq!(summary(&robots, now), "stays, 900020 ms for back-off");
+    assert_eq!(summary(&robots, now), "stays, 900455 ms for back-off");
     assert_eq!(robots.resend, Some(robots_fetch()));
     let sitemap = short(sitemap(0), None, false, true);
     assert!(matches!(&sitemap.follow_up, FollowUp::Sitemap { event: Event::Failed(..), again: false, .. }));
@@ -439,7 +439,7 @@ fn what_was_not_answered_is_asked_again_and_still_a_request() {
     let unanswered =
         Outcome { robots_url: Some(url.clone()), ..outcome(Some(asked(None)), Event::Unanswered) };
     let settled = settled(Work::RobotsFetch(robots_fetch()), unanswered);
-    assert_eq!(summary(&settled, ENDED), "stays, 1020 ms for configured; asked robots_txt with the request");
+    assert_eq!(summary(&settled, ENDED), "stays, 1005 ms for configured; asked robots_txt with the request");
     assert_eq!(
         (settled.resend, settled.entries[0].decision.url.as_str()),
         (Some(robots_fetch()), url.as_str())

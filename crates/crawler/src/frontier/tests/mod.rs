@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicI64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::pace::{DelayReason, HostPace, as_the_site_sees};
+use crate::pace::{DelayReason, HostPace};
 use crate::record::{SitemapFound, SitemapRecord, link_key};
 use crate::store::{MemoryStore, Write};
 
@@ -229,15 +229,17 @@ fn a_leased_url_is_leased_again_after_a_crash_and_its_host_waits_its_gap() {
     let leased = frontier.lease(now(2_007)).unwrap().unwrap().lease().url.clone();
     let mut frontier = open(&store, FrontierLimits::default());
     assert!(frontier.lease(now(1_006)).unwrap().is_none(), "the whole gap from the restart at 1000 s");
+    // 7 s, 5 ms and 500 ppm, stored as whole milliseconds.
     let rested =
-        Now { mono: Duration::from_secs(1_000) + as_the_site_sees(Duration::from_secs(7)), ..now(1_007) };
-    assert_eq!(frontier.lease(rested).unwrap().unwrap().lease().url, leased);
+        |after| Now { mono: Duration::from_secs(1_000) + Duration::from_millis(after), ..now(1_007) };
+    assert!(frontier.lease(rested(7_008)).unwrap().is_none());
+    assert_eq!(frontier.lease(rested(7_009)).unwrap().unwrap().lease().url, leased);
 }
 
 /// Whole seconds until the only host may be asked, in a process of this clock.
 fn waits(frontier: &mut Frontier<MemoryStore>, clock: Clock) -> u64 {
     let left = frontier.next_ready().unwrap().saturating_sub(clock.now().mono);
-    // Gaps are waited for a fiftieth longer, and the machine's clock ticks.
+    // Gaps are waited for a little longer, and the machine's clock ticks.
     left.saturating_sub(Duration::from_millis(40)).as_millis().div_ceil(1_000) as u64
 }
 
