@@ -1,12 +1,12 @@
-//! Serves the generated web on loopback until `/__quit` is asked for: `web PORT HOSTS PAGES`.
+//! Serves the generated web on loopback until `/__quit` is asked for: `web PORT HOSTS PAGES [MILLISECONDS]`.
 //!
-//! `/__seeds` lists the front pages, `/__stats` counts as JSON what the crawler did.
+//! Each response waits for so many milliseconds, 0 by default. `/__seeds` lists the front pages, `/__stats` counts as JSON what the crawler did.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -23,6 +23,7 @@ use whole_crawl::Web;
 struct Host {
     pages: Vec<bool>,
     has_robots: bool,
+    /// The end of the last response, noted before it is sent; of one under way, when its request came.
     last: Option<Instant>,
 }
 
@@ -34,14 +35,17 @@ struct Stats {
     missing: u64,
     disallowed: u64,
     before_robots: u64,
-    /// Milliseconds from the start of one request to the start of the next one to the same host.
+    /// Milliseconds from the end of a response to the next request to the same host.
     least_gap: Option<f64>,
+    /// Seconds from requests to the ends of their responses, in all.
+    responding: f64,
     hosts: HashMap<usize, Host>,
 }
 
 struct Server {
     web: Web,
     stats: Mutex<Stats>,
+    latency: Duration,
     quit: Notify,
 }
 
@@ -54,10 +58,12 @@ impl Server {
                 return (200, "text/plain", seeds.into());
             }
             "/__stats" => {
-                let Stats { requests, pages, unique, missing, disallowed, before_robots, least_gap, .. } = &*stats;
+                let Stats { requests, pages, unique, missing, disallowed, before_robots, least_gap, responding, .. } =
+                    &*stats;
                 let object = serde_json::json!({
                     "requests": requests, "pages": pages, "unique_pages": unique, "missing": missing,
                     "disallowed": disallowed, "before_robots": before_robots, "least_gap_ms": least_gap,
+                    "responding_s": responding,
                 });
                 return (200, "application/json", object.to_string().into());
             }
@@ -97,15 +103,33 @@ impl Server {
         drop(stats);
         (200, "text/html; charset=utf-8", self.web.page(number, page).into())
     }
+
+    /// Notes the end of a response that is about to be sent; `start` is when its request came.
+    fn ends(&self, local: IpAddr, start: Instant) {
+        let IpAddr::V4(address) = local else { return };
+        let Some(number) = self.web.host_of(address) else { return };
+        let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        stats.responding += now.duration_since(start).as_secs_f64();
+        if let Some(host) = stats.hosts.get_mut(&number) {
+            host.last = Some(now);
+        }
+    }
 }
 
 #[tokio::main]
 async fn main() {
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    let &[port, hosts, pages] = &numbers[..] else { panic!("usage: web PORT HOSTS PAGES") };
+    let (&[port, hosts, pages], latency) = (match &numbers[..] {
+        [first @ .., latency] if first.len() == 3 => (first, *latency),
+        all => (all, 0),
+    }) else {
+        panic!("usage: web PORT HOSTS PAGES [MILLISECONDS]")
+    };
     let port = u16::try_from(port).expect("a port");
+    let latency = Duration::from_millis(latency as u64);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await.expect("the port is free");
-    let server = Arc::new(Server { web: Web::new(hosts, pages, port), stats: Mutex::default(), quit: Notify::new() });
+    let server = Arc::new(Server { web: Web::new(hosts, pages, port), stats: Mutex::default(), latency, quit: Notify::new() });
     loop {
         let (stream, _) = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -119,9 +143,20 @@ async fn main() {
         let server = Arc::clone(&server);
         tokio::spawn(async move {
             let service = service_fn(|request: Request<Incoming>| {
+                let start = Instant::now();
                 let (status, kind, body) = server.answer(local.ip(), request.uri().path());
                 let response = Response::builder().status(status).header("content-type", kind).body(Full::new(body));
-                async move { Ok::<_, Infallible>(response.expect("a valid response")) }
+                let server = &server;
+                let is_page = !request.uri().path().starts_with("/__");
+                async move {
+                    if is_page {
+                        if !server.latency.is_zero() {
+                            tokio::time::sleep(server.latency).await;
+                        }
+                        server.ends(local.ip(), start);
+                    }
+                    Ok::<_, Infallible>(response.expect("a valid response"))
+                }
             });
             // Whoever asked may be gone.
             drop(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
