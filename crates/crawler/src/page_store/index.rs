@@ -5,6 +5,7 @@
 //! of the eight buckets below it gets one run. So an entry is written once a level, and nothing is ever read to be written
 //! again. Key: level u8, the bucket's bits u64 (the others 0), number of the run u64. Value: fingerprint u64, number u40.
 
+use super::filter::Filter;
 use super::{State, unreadable};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
@@ -158,16 +159,19 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Checks that every page below `state.indexed` is there. Reads the whole index: 13 bytes a page.
-pub(super) fn check_all<S: Store>(store: &S, state: &State) -> Result<(), StoreError> {
+/// Reads which pages are there. One below `state.indexed` that isn't is an error. Reads the whole index: 13 bytes a page.
+pub(super) fn read_all<S: Store>(store: &S, state: &State) -> Result<Filter, StoreError> {
     let mut found = 0;
+    let mut filter = Filter::with_space(state.indexed);
     for pair in store.scan(Tree::PageIndex, &[]) {
         let (_, value) = pair?;
-        check(&value)?;
-        found += (value.len() / ENTRY) as u64;
+        for (page, _) in read(&value)? {
+            filter.insert(page);
+            found += 1;
+        }
     }
     if found == state.indexed {
-        Ok(())
+        Ok(filter)
     } else {
         Err(super::lost(
             Tree::PageIndex,

@@ -6,6 +6,7 @@
 //! `docs/storage.md` gives the format and the reasons.
 
 mod block;
+mod filter;
 mod index;
 mod read;
 mod scan;

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::frontier::HostId;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links};
-use crate::store::{CrashStore, MemoryStore, Write};
+use crate::store::{CrashStore, MemoryStore, Pair, Write};
 use crate::url::Fingerprint;
 
 /// Fingerprints are spread evenly.
@@ -180,6 +181,74 @@ fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
     }
     assert!(runs.values().all(|runs| *runs < 24), "{runs:?}");
     assert!(state.levels >= 2 && state.levels < 6, "{state:?}");
+}
+
+/// Counts what is read.
+#[derive(Debug, Default)]
+struct Counting {
+    store: MemoryStore,
+    reads: AtomicUsize,
+}
+
+impl Counting {
+    fn read(&self) -> &MemoryStore {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        &self.store
+    }
+
+    /// How many reads a closure makes.
+    fn reads_of<T>(&self, run: impl FnOnce(&Self) -> T) -> (T, usize) {
+        let before = self.reads.load(Ordering::Relaxed);
+        let made = run(self);
+        (made, self.reads.load(Ordering::Relaxed) - before)
+    }
+}
+
+impl Store for Counting {
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read().get(tree, key)
+    }
+
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+        self.read().last(tree, prefix)
+    }
+
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        self.read().scan(tree, prefix)
+    }
+
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        self.read().floor(tree, key)
+    }
+
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.store.commit(writes)
+    }
+}
+
+#[test]
+fn a_page_that_is_new_is_not_looked_up() {
+    let store = Counting::default();
+    let put = |writer: &mut PageWriter, page: u64, title: &str| {
+        let (writes, reads) =
+            store.reads_of(|store| writer.store(store, vec![change(page, title, are(&[]))]).unwrap());
+        store.commit(writes).unwrap();
+        reads
+    };
+    let mut writer = PageWriter::open(&store).unwrap();
+    let reads: usize = (0..3000).map(|page| put(&mut writer, page, "first")).sum();
+    // Some for each run of 128 pages, to see what is full.
+    assert!(reads < 200, "{reads} reads for 3,000 new pages");
+    let mut writer = PageWriter::open(&store).unwrap();
+    let reads: usize = (3000..3100).map(|page| put(&mut writer, page, "first")).sum();
+    assert!(reads < 20, "{reads} reads for 100 new pages after opening");
+    assert!(put(&mut writer, 5, "second") > 0);
+    assert_eq!(writer.state().count, 3100);
+    assert_eq!(record_of(&store, host(5), print(5)).unwrap().unwrap().title.unwrap(), "second");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::block::{self, Entry, Links};
+use super::filter::Filter;
 use super::index::{self, Bucket};
 use super::read::LinkBlock;
 use super::{STATE, State, lost, number_key, read, unreadable};
@@ -42,7 +43,7 @@ pub(crate) enum NewLinks {
     StayBlank,
 }
 
-/// Stores pages. Memory: the records of the last commits, some KB.
+/// Stores pages. Memory: the records of the last commits, some KB, and 2 to 4 bytes for each page, up to 32 MB.
 #[derive(Debug)]
 pub struct PageWriter {
     state: State,
@@ -53,6 +54,8 @@ pub struct PageWriter {
     /// The pages from `state.indexed` on.
     fresh: Vec<(Fingerprint, u64)>,
     known: HashMap<(HostId, Fingerprint), u64>,
+    /// Those before `state.indexed`.
+    indexed: Filter,
     /// Buckets of the index that are full.
     full: Vec<Bucket>,
     /// Records and links that fill a value, as far as is known.
@@ -73,17 +76,18 @@ impl PageWriter {
     /// Takes up a store's pages. What is missing of them is an error.
     pub fn open<S: Store>(store: &S) -> Result<Self, StoreError> {
         let state = State::read(store)?;
+        let indexed = index::read_all(store, &state)?;
         let mut writer = Self {
             state,
             tail: Vec::new(),
             values: Vec::new(),
             fresh: Vec::new(),
             known: HashMap::new(),
+            indexed,
             full: Vec::new(),
             records_a_value: 8,
             links_a_value: 8,
         };
-        index::check_all(store, &state)?;
         if store.floor(Tree::Pages, &number_key(u64::MAX))?.is_some() && state.count == 0 {
             return Err(lost(Tree::Meta, "the number of its pages"));
         }
@@ -166,8 +170,7 @@ impl PageWriter {
         if let Some(number) = self.known.get(&(host, page)) {
             return Ok(Some(*number));
         }
-        // The first pages of a store are all in `known`.
-        if self.state.runs == 0 {
+        if !self.indexed.may_have(page) {
             return Ok(None);
         }
         for number in index::look_up(store, self.state.levels, page)? {
@@ -268,6 +271,9 @@ impl PageWriter {
         let runs = self.fresh.len() / index::RUN;
         for _ in 0..runs {
             let mut run: Vec<_> = self.fresh.drain(..index::RUN).collect();
+            for (page, _) in &run {
+                self.indexed.insert(*page);
+            }
             writes.push(index::add(&mut self.state, &mut run));
             self.state.indexed += run.len() as u64;
         }
