@@ -168,6 +168,37 @@ pub(super) fn block_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<Ent
     if number - first < entries.len() as u64 { Ok((first, entries)) } else { Err(missing()) }
 }
 
+/// The values from the one that has a page on, up to the last one before `to`: the first number and the entries of each. Many are read at once.
+pub(super) fn blocks<S: Store>(store: &S, from: u64, to: u64) -> Result<Vec<(u64, Vec<Entry>)>, StoreError> {
+    let mut blocks = Vec::new();
+    if from >= to {
+        return Ok(blocks);
+    }
+    let (first, entries) = block_at(store, from)?;
+    let mut next = first + entries.len() as u64;
+    blocks.push((first, entries));
+    while next < to {
+        let before = next;
+        // The values that begin with one of 256 numbers.
+        for pair in store.scan(Tree::Pages, &number_key(before)[..7]) {
+            let (key, value) = pair?;
+            let first = number_of_key(Tree::Pages, &key)?;
+            if first > next {
+                break;
+            }
+            if first == next {
+                let entries = block::read(&value).map_err(|error| unreadable(Tree::Pages, error))?;
+                next += entries.len() as u64;
+                blocks.push((first, entries));
+            }
+        }
+        if next == before {
+            return Err(lost(Tree::Pages, format!("the record of page {next}")));
+        }
+    }
+    Ok(blocks)
+}
+
 /// The record of a page by its number.
 pub(crate) fn record_at<S: Store>(store: &S, number: u64) -> Result<PageRecord, StoreError> {
     at(store, number)?.read()

@@ -252,6 +252,23 @@ fn a_page_that_is_new_is_not_looked_up() {
 }
 
 #[test]
+fn a_writer_is_opened_with_few_reads() {
+    let store = Counting::default();
+    let mut writer = PageWriter::open(&store).unwrap();
+    // Pages 256 to 382 aren't in the index, and lie in more than one range of 256 numbers with those before.
+    for page in 0..383 {
+        let change = change(page, "a title", are(&[link("x")]));
+        let made = writer.store(&store, vec![change]).unwrap();
+        store.commit(made).unwrap();
+    }
+    let state = writer.state();
+    assert_eq!((state.indexed, state.count), (256, 383));
+    let (opened, reads) = store.reads_of(|store| PageWriter::open(store).unwrap());
+    assert!(reads <= 6, "{reads} reads");
+    assert_eq!(opened.state(), state);
+}
+
+#[test]
 fn a_value_finds_its_own_pages_and_no_others_without_the_index() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();

@@ -91,10 +91,7 @@ impl PageWriter {
         if store.floor(Tree::Pages, &number_key(u64::MAX))?.is_some() && state.count == 0 {
             return Err(lost(Tree::Meta, "the number of its pages"));
         }
-        let mut next = state.indexed.min(state.loose);
-        while next < state.count {
-            let (first, entries) = read::block_at(store, next)?;
-            next = first + entries.len() as u64;
+        for (first, entries) in read::blocks(store, state.indexed.min(state.loose), state.count)? {
             if first >= state.loose {
                 writer.values.push(first);
             }
