@@ -15,7 +15,12 @@ thread_local! {
 
 /// Packs a value; over 1 KB it is compressed where that makes it shorter.
 pub(crate) fn pack(plain: Vec<u8>) -> Vec<u8> {
-    if plain.len() >= WORTH_IT
+    pack_from(plain, WORTH_IT)
+}
+
+/// Packs a value; from this length on it is compressed where that makes it shorter.
+pub(crate) fn pack_from(plain: Vec<u8>, worth_it: usize) -> Vec<u8> {
+    if plain.len() >= worth_it
         && let Some(packed) = compress(&plain)
         && packed.len() + 5 < plain.len()
     {

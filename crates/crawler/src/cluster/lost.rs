@@ -7,6 +7,7 @@ use super::database::runtime;
 use super::layout::open_all;
 use super::member::DECLARE;
 use super::observer::Observer;
+use super::sent::pack_letters;
 use super::{Address, ClusterError, State, moved, withdrawals};
 use crate::clock;
 use crate::post::Letter;
@@ -107,7 +108,8 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
             bury(connection, address, (worker, &known), lease).await?;
         }
         let workers: Vec<i64> = lost.iter().map(|worker| worker.id).collect();
-        let letter = postcard::to_allocvec(&Letter::Lost { workers: workers.clone(), next: 0 })?;
+        let letter =
+            pack_letters(postcard::to_allocvec(&Letter::Lost { workers: workers.clone(), next: 0 })?);
         for (connection, address) in all.each() {
             let failed = |error| ClusterError::server("queue pages again", address, error);
             withdrawals::give_up(connection, &workers).await.map_err(failed)?;

@@ -13,9 +13,10 @@ use super::completion::complete;
 use super::connection::{Link, Parameters};
 use super::layout::Layout;
 use super::schema::{MAIL_TREE, SENT_TREE};
-use super::sent::{Sent, rows_for_readers};
+use super::sent::{Sent, rows_for_readers, unpack_letters};
 use super::state::State;
 use super::{Address, PgStore};
+use crate::causes::Cause;
 use crate::engine::{Allowance, Standing, Stored};
 use crate::post::MAIL;
 
@@ -237,7 +238,7 @@ impl Carrier {
     }
 
     /// Says once that letters can't be delivered.
-    fn tell_damaged(&mut self, part: i32, error: &postcard::Error) {
+    fn tell_damaged(&mut self, part: i32, error: &Cause) {
         if !std::mem::replace(&mut self.has_told_damaged, true) {
             tracing::error!(
                 "letters of partition {part} can't be read ({error}): they stay with it, and the crawl can't be completed"
@@ -248,6 +249,7 @@ impl Carrier {
     /// Hands letters in, to the partitions that have dealt with those from before.
     pub(super) async fn carry(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
         let mut carried = Ok(());
+        let mut damaged = Vec::new();
         for (place, link) in self.links.iter_mut().enumerate() {
             let is_open =
                 |(part, to): &(&i32, &Box)| self.layout.place(**part) == place && to.standing.takes_letters();
@@ -257,12 +259,13 @@ impl Carrier {
             }
             let read = link.read(LETTERS, &[&MAIL_TREE, &open]).await;
             let mut found: HashMap<i32, Vec<Stored>> = HashMap::new();
-            if let Ok(rows) = &read {
-                for row in rows {
-                    let part: i32 = row.get(0);
-                    // The key as the engine has it, with the partition that the letter is for.
-                    let key = [MAIL, &part.to_be_bytes(), row.get::<_, &[u8]>(1)].concat();
-                    found.entry(part).or_default().push((key, row.get(2)));
+            for row in read.iter().flatten() {
+                let part: i32 = row.get(0);
+                // The key as the engine has it, with the partition that the letter is for.
+                let key = [MAIL, &part.to_be_bytes(), row.get::<_, &[u8]>(1)].concat();
+                match unpack_letters(row.get(2)) {
+                    Ok(text) => found.entry(part).or_default().push((key, text)),
+                    Err(error) => damaged.push((part, error)),
                 }
             }
             for part in open {
@@ -273,6 +276,9 @@ impl Carrier {
                 }
             }
             carried = carried.and(read.map(drop));
+        }
+        for (part, error) in damaged {
+            self.tell_damaged(part, &error);
         }
         carried
     }

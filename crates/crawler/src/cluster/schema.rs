@@ -9,7 +9,7 @@ use super::connection::Connection;
 use super::{Address, ClusterError};
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 5;
+const FORMAT: i32 = 6;
 
 /// The number under which a partition has the letters that it is to read, beside those of the trees.
 pub(super) const MAIL_TREE: i16 = 16;
@@ -23,7 +23,7 @@ pub(super) const MAKER: i64 = 0;
 /// `worker`: who works, and a count that it raises while it does. `part`: the partitions, each with its owner, a number that changes with
 /// each change of the owner (the fence), and its number of commits. `standing`: what its owner said of a partition last; `idle` is the number of commits
 /// after which nothing remained to be done. `kv`: the trees of the store of each partition; `tree` is the ordinal of `Tree`, 16 for letters
-/// from other partitions, or 17 for letters to them.
+/// from other partitions, or 17 for letters to them, both packed as other values are.
 ///
 /// `share`: how many pages and resources each partition may store, where the crawl has a limit; all of them together are no more than that.
 /// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes; when the next request may

@@ -5,8 +5,24 @@ use std::collections::hash_map::Entry;
 
 use serde::{Deserialize, Serialize};
 
+use crate::causes::Cause;
+use crate::packed::{pack_from, unpack};
+
 /// Bytes of letters in one row for their reader, about.
 const ROW_BYTES: usize = 64 << 10;
+
+/// Rows of so many bytes are compressed: letters say the same page and the same hosts again and again.
+const WORTH_IT: usize = 256;
+
+/// Packs the letters of a row for their reader.
+pub(super) fn pack_letters(text: Vec<u8>) -> Vec<u8> {
+    pack_from(text, WORTH_IT)
+}
+
+/// Unpacks what [`pack_letters`] packed.
+pub(super) fn unpack_letters(row: &[u8]) -> Result<Vec<u8>, Cause> {
+    Ok(unpack(row)?)
+}
 
 /// A letter on its way: for which partition, under which key there, and its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +35,12 @@ pub(super) struct Sent {
 impl Sent {
     /// The letters of a commit as they are stored with their writer.
     pub(super) fn write(letters: &[Self]) -> Result<Vec<u8>, postcard::Error> {
-        postcard::to_allocvec(letters)
+        postcard::to_allocvec(letters).map(pack_letters)
     }
 
     /// Reads what [`Sent::write`] wrote.
-    pub(super) fn read(bundle: &[u8]) -> Result<Vec<Self>, postcard::Error> {
-        postcard::from_bytes(bundle)
+    pub(super) fn read(bundle: &[u8]) -> Result<Vec<Self>, Cause> {
+        Ok(postcard::from_bytes(&unpack_letters(bundle)?)?)
     }
 }
 
@@ -42,7 +58,7 @@ pub(super) fn rows_for_readers(letters: impl IntoIterator<Item = Sent>) -> Vec<S
         }
     }
     rows.extend(open.into_values());
-    rows
+    rows.into_iter().map(|row| Sent { text: pack_letters(row.text), ..row }).collect()
 }
 
 #[cfg(test)]
@@ -58,7 +74,8 @@ mod tests {
         let long = vec![b'x'; ROW_BYTES];
         let letters =
             [sent(1, 0, b"a"), sent(2, 1, b"b"), sent(1, 2, b"c"), sent(1, 3, &long), sent(1, 4, b"d")];
-        let mut rows = rows_for_readers(letters);
+        let unpacked = |row: Sent| Sent { text: unpack_letters(&row.text).unwrap(), ..row };
+        let mut rows: Vec<Sent> = rows_for_readers(letters).into_iter().map(unpacked).collect();
         rows.sort_by(|a, b| (a.to, &a.key).cmp(&(b.to, &b.key)));
         assert_eq!(rows, [sent(1, 0, b"ac"), sent(1, 3, &long), sent(1, 4, b"d"), sent(2, 1, b"b")]);
         assert_eq!(rows_for_readers([]), []);
@@ -68,5 +85,26 @@ mod tests {
     fn letters_on_their_way_are_read_as_they_were_written() {
         let letters = [sent(1, 0, b"a"), sent(7, 1, b"")];
         assert_eq!(Sent::read(&Sent::write(&letters).unwrap()).unwrap(), letters);
+    }
+
+    #[test]
+    fn letters_that_say_the_same_again_take_few_bytes() {
+        let url = |number: u32| format!("https://www.example.org/a/folder/page-{number}.html").into_bytes();
+        let letters: Vec<Sent> = (0..12).map(|number| sent(number % 2, 0, &url(number))).collect();
+        let plain: usize = letters.iter().map(|letter| letter.text.len()).sum();
+        let bundle = Sent::write(&letters).unwrap();
+        assert!(bundle.len() < plain / 2, "{} bytes of {plain}", bundle.len());
+        let rows = rows_for_readers(letters);
+        assert_eq!(rows.len(), 2);
+        assert!(rows.iter().all(|row| row.text.len() < plain / 4), "{rows:?}");
+    }
+
+    #[test]
+    fn damaged_letters_are_an_error() {
+        let letters: Vec<Sent> = (0..9).map(|number| sent(number, 0, &[b'x'; 99])).collect();
+        let bundle = Sent::write(&letters).unwrap();
+        for damaged in [&bundle[..bundle.len() / 2], &[], &[9, 9]] {
+            assert!(Sent::read(damaged).is_err() && unpack_letters(damaged).is_err());
+        }
     }
 }

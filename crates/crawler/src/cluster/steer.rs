@@ -9,6 +9,7 @@ use super::database::runtime;
 use super::layout::{All, open_all};
 use super::lost::wait;
 use super::schema::MAIL_TREE;
+use super::sent::pack_letters;
 use super::{Address, ClusterError, State, moved};
 use crate::config::{self, Settings};
 use crate::engine::MAX_DELAY;
@@ -85,7 +86,7 @@ pub fn steer(
             return Err(SteerError::Longer);
         }
         let order = SteerOrder { host: host.map(str::to_owned), change, user };
-        let letter = postcard::to_allocvec(&Letter::Steer(order))?;
+        let letter = pack_letters(postcard::to_allocvec(&Letter::Steer(order))?);
         let partitions = all.terms.partitions;
         let only = host.map(|host| i32::try_from(post::partition(host, partitions)).unwrap_or(-1));
         let mut sent: Vec<(Vec<i32>, Vec<Vec<u8>>)> = Vec::new();

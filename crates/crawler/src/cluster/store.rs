@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commit::PartCommit;
 use super::schema::{MAIL_TREE, SENT_TREE};
-use super::sent::Sent;
+use super::sent::{Sent, unpack_letters};
 use super::{Claim, Database};
+use crate::causes::Cause;
 use crate::post::{MAIL, addressee};
 use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
 
@@ -97,17 +98,16 @@ impl PgStore {
     /// Reads the letters that this partition hasn't dealt with.
     fn letters(&self) -> impl Iterator<Item = Result<Pair, StoreError>> + Send + '_ {
         let head = [MAIL, &self.claim.part.to_be_bytes()].concat();
-        self.scan_tree(Tree::Meta, MAIL_TREE, &[])
-            .map(move |pair| pair.map(|(key, text)| ([&head[..], &key].concat(), text)))
+        self.scan_tree(Tree::Meta, MAIL_TREE, &[]).map(move |pair| {
+            let (key, row) = pair?;
+            Ok(([&head[..], &key].concat(), unpack_letters(&row).map_err(unreadable)?))
+        })
     }
 
     /// Reads the letters that this partition wrote, and that aren't with their readers yet.
     fn sent(&self) -> impl Iterator<Item = Result<Pair, StoreError>> + Send + '_ {
         self.scan_tree(Tree::Meta, SENT_TREE, &[]).flat_map(|pair| {
-            let read = pair.and_then(|(_, bundle)| {
-                Sent::read(&bundle)
-                    .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })
-            });
+            let read = pair.and_then(|(_, bundle)| Sent::read(&bundle).map_err(unreadable));
             let (letters, error) = match read {
                 Ok(letters) => (letters, None),
                 Err(error) => (Vec::new(), Some(error)),
@@ -118,6 +118,11 @@ impl PgStore {
             letters.chain(error.map(Err))
         })
     }
+}
+
+/// A letter that can't be read or written.
+fn unreadable(source: Cause) -> StoreError {
+    StoreError::Unreadable { tree: Tree::Meta.name(), source }
 }
 
 /// The first key behind all that begin with this prefix; none if there is none.
@@ -176,8 +181,7 @@ impl Store for PgStore {
         if let Some(first) = letters.first() {
             // All in one row: a page may have links to many partitions.
             let key = first.key.clone();
-            let bundle = Sent::write(&letters)
-                .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })?;
+            let bundle = Sent::write(&letters).map_err(|error| unreadable(error.into()))?;
             puts.push((SENT_TREE, key, bundle));
         }
         let claim = Claim { commits: number, ..self.claim };

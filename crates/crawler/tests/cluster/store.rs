@@ -97,8 +97,8 @@ fn letters_wait_with_their_writer_and_are_removed_by_their_reader() {
     let mut found: Vec<_> = writer.scan(Tree::Meta, MAIL).map(Result::unwrap).collect();
     found.sort();
     assert_eq!(found, [(to_2, b"other".to_vec()), (to_3.clone(), b"text".to_vec())]);
-    // As its worker delivers it.
-    server.sql(&url, "update kv set part = 3, tree = 16, value = 'text' where tree = 17");
+    // As its worker delivers it: packed, and not compressed where it is short.
+    server.sql(&url, "update kv set part = 3, tree = 16, value = '\\x00'::bytea || 'text' where tree = 17");
     let key = place.letter_key(3, 9, 2);
     let found: Vec<_> = reader.scan(Tree::Meta, MAIL).map(Result::unwrap).collect();
     assert_eq!(found, [(key.clone(), b"text".to_vec())]);
