@@ -9,11 +9,10 @@ use tokio_postgres::Error;
 
 use super::Claim;
 use super::connection::{Link, Pauses, may_pass};
+use super::gather::Company;
 use crate::causes::{Cause, with_causes};
+use crate::clock;
 use crate::store::StoreError;
-
-/// No further commit joins a group of this size, in bytes.
-const GROUP_BYTES: usize = 16 * 1024 * 1024;
 
 /// `held` are the partitions that are still owned under this fence and have made all commits before this one; nothing else is
 /// written. No key may occur twice in one commit.
@@ -53,7 +52,7 @@ pub(super) struct PartCommit {
 }
 
 impl PartCommit {
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let removes: usize = self.removes.iter().map(|(_, key)| key.len()).sum();
         let puts: usize = self.puts.iter().map(|(_, key, value)| key.len() + value.len()).sum();
         removes + puts
@@ -98,24 +97,18 @@ impl Writer {
 
     /// Commits what comes until nothing more can come.
     pub(super) async fn run(mut self, mut asked: UnboundedReceiver<PartCommit>) {
+        let mut company = Company::default();
         let mut next = asked.recv().await;
         while let Some(first) = next.take() {
-            let mut bytes = first.bytes();
-            let mut group = vec![first];
-            while bytes < GROUP_BYTES
-                && let Ok(more) = asked.try_recv()
-            {
-                if group.iter().any(|other| other.claim.part == more.claim.part) {
-                    next = Some(more);
-                    break;
-                }
-                bytes += more.bytes();
-                group.push(more);
-            }
-            self.commit(group).await;
-            if next.is_none() {
-                next = asked.recv().await;
-            }
+            let group = company.gather(first, &mut asked, clock::instant()).await;
+            let parts = group.commits.iter().map(|asked| asked.claim.part).collect();
+            let began = clock::instant();
+            self.commit(group.commits).await;
+            company.committed(parts, began);
+            next = match group.next {
+                Some(next) => Some(next),
+                None => asked.recv().await,
+            };
         }
     }
 

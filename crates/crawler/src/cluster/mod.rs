@@ -24,6 +24,7 @@ mod database;
 mod export;
 mod forget;
 mod forgotten_files;
+mod gather;
 mod import;
 mod init;
 mod layout;
