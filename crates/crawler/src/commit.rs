@@ -6,6 +6,7 @@
 mod bodies;
 mod discovered;
 mod earlier;
+mod recent;
 mod seals;
 
 use std::path::{Path, PathBuf};
@@ -14,9 +15,10 @@ use std::sync::Arc;
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
-use self::bodies::Bodies;
+use self::bodies::{Bodies, Known};
 pub(crate) use self::discovered::failure_metadata;
 pub use self::earlier::{EarlierBodies, EarlierError};
+pub use self::recent::RecentBodies;
 use self::seals::Seals;
 use crate::cdxj::Rotation;
 use crate::extract::MainText;
@@ -30,7 +32,7 @@ use crate::record::{
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 use crate::visit::BacklogBytes;
-use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter, WrittenFile};
+use crate::warc::{self, Encoded, Location, Metadata, Position, WarcInfo, WarcWriter, WrittenFile};
 
 /// What the crawl counted, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -261,6 +263,7 @@ pub struct Committer<S> {
     warc_end_key: String,
     stores_bodies_once: bool,
     earlier: Option<EarlierBodies>,
+    recent: Option<Arc<RecentBodies>>,
     /// Writes the indexes of complete files, from the first on.
     rotation: Option<Rotation>,
     ledger: Ledger,
@@ -294,6 +297,7 @@ impl<S: Store> Committer<S> {
             warc_end_key: WARC_END.to_owned(),
             stores_bodies_once: false,
             earlier: None,
+            recent: None,
             rotation: None,
             ledger,
             pages,
@@ -410,6 +414,12 @@ impl<S: Store> Committer<S> {
         Self { earlier, ..self }
     }
 
+    /// Has equal bodies of pages stored once in each archive file; none has each response stored with its body.
+    #[must_use]
+    pub fn sharing_bodies_within_files(self, recent: Option<Arc<RecentBodies>>) -> Self {
+        Self { recent, ..self }
+    }
+
     /// Has what is committed taken into a full-text index.
     #[must_use]
     pub fn with_index(self, index: Option<Box<dyn Indexer>>) -> Self {
@@ -478,9 +488,11 @@ impl<S: Store> Committer<S> {
         seals: &mut Seals,
     ) -> Result<Vec<Write>, CommitError> {
         let Some(warc) = &mut self.warc else { return Ok(Vec::new()) };
-        let (dir, earlier) = (self.warc_dir.as_deref(), self.earlier.as_ref());
-        let mut bodies =
-            Bodies::new(&*self.store, dir, withdrawals, earlier).filter(|_| self.stores_bodies_once);
+        let known = match &self.recent {
+            Some(recent) => Some(Known::OfFile(recent)),
+            None => self.stores_bodies_once.then(|| Known::All(&*self.store, self.earlier.as_ref())),
+        };
+        let mut bodies = Bodies::new(known, self.warc_dir.as_deref(), withdrawals);
         let mut appended = false;
         for (url, mut encoded) in others {
             warc.append(&mut encoded)?;
@@ -489,14 +501,10 @@ impl<S: Store> Committer<S> {
         }
         for page in pages {
             let metadata = discovered::metadata(page);
-            let captured = match (page.warc.take(), &mut bodies) {
-                (Some(encoded), Some(bodies)) => Some(bodies.share(encoded)?),
-                (captured, _) => captured,
-            };
+            let captured = page.warc.take();
             let is_response = captured.is_some();
             let encoded = match (captured, metadata) {
-                (Some(encoded), Some(metadata)) => encoded.with_metadata(&metadata),
-                (Some(encoded), None) => encoded,
+                (Some(encoded), metadata) => shared(encoded, metadata.as_ref(), bodies.as_ref(), warc)?,
                 (None, Some(metadata)) => Encoded::of_metadata(&metadata),
                 (None, None) => continue,
             };
@@ -522,6 +530,28 @@ impl<S: Store> Committer<S> {
         }
         Ok(bodies.map(Bodies::into_writes).unwrap_or_default())
     }
+}
+
+/// A response as it goes to the archive, with what is said of its visit: without its body, where that is stored.
+fn shared<S: Store>(
+    encoded: Encoded,
+    metadata: Option<&Metadata>,
+    bodies: Option<&Bodies<'_, S>>,
+    warc: &WarcWriter,
+) -> Result<Encoded, CommitError> {
+    let told = |encoded: Encoded| match metadata {
+        Some(metadata) => encoded.with_metadata(metadata),
+        None => encoded,
+    };
+    if let Some(bodies) = bodies
+        && let Some(original) = bodies.original(&encoded, warc)?
+    {
+        let revisit = told(encoded.clone().into_revisit(&original));
+        if bodies.may_refer(&revisit, &original, warc) {
+            return Ok(revisit);
+        }
+    }
+    Ok(told(encoded))
 }
 
 /// A page as the store takes it.

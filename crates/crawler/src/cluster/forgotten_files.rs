@@ -12,8 +12,10 @@ use tokio_postgres::Error;
 use super::connection::{Connection, Link};
 use super::store::behind;
 use crate::causes::with_causes;
+use crate::clean::clean;
 use crate::commit::CommitError;
 use crate::post::{ForgottenFile, Series, stored_object_key};
+use crate::quantity::count;
 use crate::record::ForgetRule;
 use crate::removal::{self, Removed, Rules};
 use crate::store::Tree;
@@ -105,13 +107,21 @@ pub(super) fn search(path: &Path, rules: &[Vec<u8>]) -> Result<Vec<Found>, Searc
     let rules: Vec<ForgetRule> =
         rules.iter().map(|rule| serde_json::from_slice(rule)).collect::<Result<_, _>>()?;
     let rules = Rules::new(rules.iter())?;
-    let mut found = Vec::new();
-    removal::judge_file(path, &rules, &mut Removed::default(), |records| -> Result<(), SearchError> {
+    let (mut found, mut removed) = (Vec::new(), Removed::default());
+    removal::judge_file(path, &rules, &mut removed, |records| -> Result<(), SearchError> {
         for record in &records {
             found.push(Found { key: record.key(), value: serde_json::to_vec(record)? });
         }
         Ok(())
     })?;
+    if removed.shared > 0 {
+        tracing::warn!(
+            file = %path.display(),
+            "the archive file had the same body for {}, and stored it once: it is gone there, too ({})",
+            count(removed.shared, "other capture"),
+            removed.shared_urls.iter().map(|url| clean(url)).collect::<Vec<_>>().join(", ")
+        );
+    }
     Ok(found)
 }
 

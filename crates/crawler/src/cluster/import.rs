@@ -90,9 +90,7 @@ pub fn import(
         return Err(ImportError::NotAtRest(what.to_owned()));
     }
     let (settings, record) = settings(&dir.settings())?;
-    if let Some(name) = init::unsupported(&settings) {
-        return Err(InitError::Unsupported(name).into());
-    }
+    init::check_settings(&settings)?;
     let store = Arc::new(SledStore::open(&dir.db())?);
     let key = read_key(&*store)?;
     check(&dir, &*store)?;

@@ -10,7 +10,7 @@ use super::schema::{self, MAKER};
 use super::{Address, Claim, ClusterError, Database, PgStore, Plan, Terms};
 use crate::causes::with_causes;
 use crate::commit::CommitError;
-use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
+use crate::config::{self, ConfigError, Record, Settings};
 use crate::format::{FORMAT, new_key};
 use crate::job::{JobError, Prepared, QueuedSeeds, queue_seeds};
 use crate::post;
@@ -59,9 +59,11 @@ pub enum InitError {
     /// The settings can't be written as TOML.
     #[error("the settings can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
-    /// A setting that only a crawl on one machine keeps.
-    #[error("{0} isn't supported by a cluster: each worker would keep it for itself")]
-    Unsupported(&'static str),
+    /// `warc.dedup` names directories.
+    #[error(
+        "warc.dedup names directories of earlier crawls, which the machines of a cluster's workers may not have; \"crawl\" is possible"
+    )]
+    EarlierBodies,
     /// The number of partitions.
     #[error("a crawl has between 1 and 4096 partitions")]
     Partitions,
@@ -70,9 +72,9 @@ pub enum InitError {
     Lease,
 }
 
-/// The first setting that only a crawl on one machine keeps.
-pub(super) fn unsupported(settings: &Settings) -> Option<&'static str> {
-    (settings.warc.dedup != WarcDedup::Off).then_some("warc.dedup")
+/// Refuses what only a crawl on one machine can do.
+pub(super) fn check_settings(settings: &Settings) -> Result<(), InitError> {
+    if settings.warc.dedup.earlier().is_empty() { Ok(()) } else { Err(InitError::EarlierBodies) }
 }
 
 /// Refuses terms that make no sense.
@@ -90,9 +92,7 @@ pub(super) fn check(terms: Terms) -> Result<(), InitError> {
 /// failure later on removes what was made.
 pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<QueuedSeeds, InitError> {
     let NewCrawl { mut settings, list, program, terms, single_server } = new;
-    if let Some(name) = unsupported(&settings) {
-        return Err(InitError::Unsupported(name));
-    }
+    check_settings(&settings)?;
     check(terms)?;
     // A worker keeps none.
     settings.index.enabled = false;

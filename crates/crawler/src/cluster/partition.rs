@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::{Network, PgStore};
 use crate::clock::Clock;
-use crate::commit::{CommitError, Committer, Totals};
+use crate::commit::{CommitError, Committer, RecentBodies, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
 use crate::engine::{
@@ -49,6 +49,8 @@ pub(super) struct Shared {
     pub(super) addresses: Option<Arc<AddressPool>>,
     /// The directory of the archive.
     pub(super) warc: PathBuf,
+    /// What files there have that are being written, where equal bodies are stored once.
+    pub(super) bodies: Option<Arc<RecentBodies>>,
     pub(super) started: Timestamp,
     pub(super) partitions: u32,
 }
@@ -111,6 +113,7 @@ fn open(
         let size = settings.warc.max_file_size;
         let series = Series { worker: claim.owner, part, fence: claim.fence }.to_string();
         committer = committer.archiving_series(&shared.warc, &info, size, &series)?;
+        committer = committer.sharing_bodies_within_files(shared.bodies.clone());
     }
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
     let bytes = settings.limits.origin_cache / u64::from(shared.partitions.clamp(1, 256));

@@ -24,7 +24,7 @@ use super::{
 use crate::causes::with_causes;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
-use crate::config::{self, ConfigError, Settings};
+use crate::config::{self, ConfigError, Settings, WarcDedup};
 use crate::crawl_dir::CrawlDir;
 use crate::engine::{Allowance, Standing, Stop, Summary};
 use crate::job::{JobError, Prepared, page_rules};
@@ -263,6 +263,7 @@ fn session(
         pool,
         addresses,
         warc: archive.dir.clone(),
+        bodies: (settings.warc.dedup != WarcDedup::Off).then(Arc::default),
         started,
         partitions: terms.partitions,
         settings,

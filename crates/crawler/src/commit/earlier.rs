@@ -164,17 +164,8 @@ impl EarlierBodies {
         let archive = self.archives.get(*archive)?;
         let place = Location { file: file.clone(), offset: u64::from_be_bytes(*offset), length };
         let record = warc::read(&archive.dir, &place).ok()?;
-        let is_page = record.field(warc::PURPOSE).is_none() && record.field("WARC-Truncated").is_none();
-        let has_it = record.kind() == "response" && record.field("WARC-Payload-Digest") == Some(digest);
-        (is_page && has_it).then(|| {
-            Some(Original {
-                url: record.field("WARC-Target-URI")?.to_owned(),
-                date: record.field("WARC-Date")?.to_owned(),
-                id: record.field("WARC-Record-ID")?.to_owned(),
-                archive: Some(archive.from_own.clone()),
-                place,
-            })
-        })?
+        let original = record.as_original(digest, place)?;
+        Some(Original { archive: Some(archive.from_own.clone()), ..original })
     }
 }
 

@@ -134,6 +134,26 @@ impl Record {
         })
     }
 
+    /// True of a response with this payload digest, whole or not.
+    pub(crate) fn has_body(&self, digest: &str) -> bool {
+        self.kind() == "response" && self.field("WARC-Payload-Digest") == Some(digest)
+    }
+
+    /// This record, read at `place`, as the original of others: none where it isn't a page's response with the whole body of this digest.
+    pub(crate) fn as_original(&self, digest: &str, place: Location) -> Option<Original> {
+        let is_page = self.field(super::PURPOSE).is_none() && self.field("WARC-Truncated").is_none();
+        if !is_page || !self.has_body(digest) {
+            return None;
+        }
+        Some(Original {
+            url: self.field("WARC-Target-URI")?.to_owned(),
+            date: self.field("WARC-Date")?.to_owned(),
+            id: self.field("WARC-Record-ID")?.to_owned(),
+            archive: None,
+            place,
+        })
+    }
+
     /// True of the record of an answer 304.
     pub(crate) fn is_not_modified(&self) -> bool {
         self.kind() == "revisit" && self.field("WARC-Profile") == Some(NOT_MODIFIED)
@@ -169,8 +189,7 @@ pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
     if original.kind() == "metadata" {
         return Err(fault(Fault::OriginalWithdrawn));
     }
-    let digest = record.field("WARC-Payload-Digest");
-    let is_it = original.kind() == "response" && original.field("WARC-Payload-Digest") == digest;
+    let is_it = record.field("WARC-Payload-Digest").is_some_and(|digest| original.has_body(digest));
     let (_, body) = original.http().filter(|_| is_it).ok_or_else(|| fault(Fault::Original))?;
     record.block.extend_from_slice(body);
     for (name, value) in &mut record.fields {

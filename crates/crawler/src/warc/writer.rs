@@ -76,10 +76,8 @@ impl WarcWriter {
     /// [`Error::Io`] where the system refuses: the file has been cut back to its last whole record and may be
     /// appended to again. [`Error::Torn`] where that failed as well.
     pub fn append(&mut self, encoded: &mut Encoded) -> Result<Location> {
-        let size = encoded.bytes.len() as u64;
-        if let Some(current) = &mut self.current
-            && current.length > current.info_length
-            && current.length.saturating_add(size) > self.max_file_size
+        if self.file_for(encoded).is_none()
+            && let Some(current) = &mut self.current
         {
             current.sync()?;
             self.complete.extend(self.current.take().map(Current::written));
@@ -95,6 +93,14 @@ impl WarcWriter {
         let length = encoded.response_length;
         current.places.push(Place { offset, length });
         Ok(Location { file: current.name.clone(), offset, length })
+    }
+
+    /// Returns the name of the file that these records would be appended to, `None` where they would begin a new one.
+    pub fn file_for(&self, encoded: &Encoded) -> Option<&str> {
+        let current = self.current.as_ref()?;
+        let end = current.length.saturating_add(encoded.bytes.len() as u64);
+        let is_full = current.length > current.info_length && end > self.max_file_size;
+        (!is_full).then_some(&current.name)
     }
 
     /// Returns the end of what was appended, `None` before the first append of this writer.

@@ -6,6 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use crawler::clock::wall;
+
 use crate::server::wait;
 
 /// Sites, and pages of each beside the front page.
@@ -40,6 +42,8 @@ pub(crate) struct Seen {
     /// Requests to any site while another one was under way, and those before the gap after it was over: all sites have one address.
     pub(crate) address_overlaps: Vec<String>,
     pub(crate) address_short: Vec<(String, Duration)>,
+    /// When the pages of [`EXPIRING`] expire, where that is counted from the first request.
+    expires: Option<String>,
     address: (u32, Option<Instant>),
     hosts: HashMap<String, (u32, Option<Instant>)>,
     /// Until when sites want no request, and how many pages they were asked for before.
@@ -53,6 +57,8 @@ struct Words {
     pause: Option<Duration>,
     /// `unavailable_after` of the pages of [`EXPIRING`].
     expires: Option<String>,
+    /// The same, so long after the first request to that site.
+    expires_in: Option<Duration>,
     /// Bytes that each page of every other site has besides, of which compression leaves half.
     filler: usize,
     /// The robots.txt files of half of the sites are on other sites.
@@ -61,7 +67,12 @@ struct Words {
     changing: Option<usize>,
     /// The gap that the sites want, where it isn't [`GAP`].
     gap: Option<Duration>,
+    /// Each page names another one of its site, [`COPY`] and its number, and all of these have the same body.
+    has_copies: bool,
 }
+
+/// What the paths of pages with the same body begin with.
+pub(crate) const COPY: &str = "/copy";
 
 /// What the rules of sites deny whose robots.txt is on another site.
 pub(crate) const DENIED: &str = "/p3";
@@ -166,6 +177,21 @@ impl Judge {
         Self::start_with(&Words { changing: Some(site), ..Words::default() })
     }
 
+    /// Sites that have a page with the same body beside each page, under other names. One of them may want its pages in no archive from so
+    /// long after its first request on.
+    pub(crate) fn with_copies(expires_in: Option<Duration>) -> Self {
+        Self::start_with(&Words { has_copies: true, expires_in, ..Words::default() })
+    }
+
+    /// The pages with the same body.
+    pub(crate) fn copies() -> BTreeSet<String> {
+        let of_page = |url: &String| {
+            let (host, path) = url.split_once('/').unwrap();
+            format!("{host}{COPY}{}", page(&format!("/{path}")).unwrap())
+        };
+        Self::truth().iter().map(of_page).collect()
+    }
+
     /// What a crawl from [`SEED`] has to find.
     pub(crate) fn truth() -> BTreeSet<String> {
         Self::truth_of(|_, _| true)
@@ -214,6 +240,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         let Some(host) = host.map(|host| host.trim().to_owned()) else { return };
         let url = format!("{host}{path}");
         let mut asks_for_pause = false;
+        let mut expires = words.expires.clone().filter(|_| host == EXPIRING);
         let mut visit = String::new();
         {
             let mut seen = seen.lock().unwrap();
@@ -239,6 +266,10 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 }
             }
             seen.hosts.insert(host.clone(), (busy + 1, last));
+            if let Some(after) = words.expires_in.filter(|_| host == EXPIRING) {
+                let at = seen.expires.get_or_insert_with(|| format!("{:.0}", wall() + after));
+                expires = Some(at.clone());
+            }
             let rest = seen.rests.entry(host.clone()).or_default();
             let remaining = rest.0.map(|until| until.saturating_duration_since(Instant::now()));
             rest.1 += u32::from(path != "/robots.txt");
@@ -272,8 +303,12 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                     links.iter().map(|(site, path)| format!("<a href=\"http://s{site}.test{path}\">x</a>"));
                 let filler = if site_of(&host).is_multiple_of(2) { words.filler } else { 0 };
                 let filler = digits(&format!("{host}{path}"), filler);
-                let links = links.collect::<String>();
+                let copy = format!("<a href=\"{COPY}{number}\">x</a>");
+                let links = links.chain(words.has_copies.then_some(copy)).collect::<String>();
                 ("200 OK", "text/html", format!("<title>{host}{path}</title>{links}{visit}<!--{filler}-->"))
+            }
+            (path, _) if words.has_copies && path.starts_with(COPY) => {
+                ("200 OK", "text/html", format!("<title>copy</title><!--{}-->", digits(COPY, 6_400)))
             }
             _ => ("404 Not Found", "text/html", "no".to_owned()),
         };
@@ -282,7 +317,6 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         let later =
             pause.filter(|_| asks_for_pause).map(|pause| format!("retry-after: {}\r\n", pause.as_secs()));
         let later = later.unwrap_or_default();
-        let expires = words.expires.as_ref().filter(|_| host == EXPIRING);
         let expires =
             expires.map(|at| format!("x-robots-tag: unavailable_after: {at}\r\n")).unwrap_or_default();
         let head = format!(

@@ -7,6 +7,7 @@ mod address;
 mod bucket;
 mod commits;
 mod databases;
+mod equal_bodies;
 mod faults;
 mod forget;
 mod judge;

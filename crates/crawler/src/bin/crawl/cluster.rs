@@ -341,7 +341,7 @@ fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {
 fn init_error(error: &InitError) -> anyhow::Error {
     match error {
         InitError::Cluster(error) => database_error(error),
-        InitError::Unsupported(_) | InitError::Partitions | InitError::Lease => {
+        InitError::EarlierBodies | InitError::Partitions | InitError::Lease => {
             Stop::new(exit::USAGE, with_causes(error)).into()
         }
         InitError::Settings(error) => crate::crawling::with_exit_code(error),
