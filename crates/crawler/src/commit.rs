@@ -264,6 +264,8 @@ pub struct Committer<S> {
     stores_bodies_once: bool,
     earlier: Option<EarlierBodies>,
     recent: Option<Arc<RecentBodies>>,
+    /// Complete files are moved elsewhere: none has an index.
+    moves_files: bool,
     /// Writes the indexes of complete files, from the first on.
     rotation: Option<Rotation>,
     ledger: Ledger,
@@ -298,6 +300,7 @@ impl<S: Store> Committer<S> {
             stores_bodies_once: false,
             earlier: None,
             recent: None,
+            moves_files: false,
             rotation: None,
             ledger,
             pages,
@@ -389,7 +392,7 @@ impl<S: Store> Committer<S> {
     /// them.
     fn index_complete_files(&mut self) {
         let files = self.warc.as_mut().map(WarcWriter::take_complete).unwrap_or_default();
-        if files.is_empty() {
+        if files.is_empty() || self.moves_files {
             return;
         }
         if self.rotation.is_none() {
@@ -418,6 +421,12 @@ impl<S: Store> Committer<S> {
     #[must_use]
     pub fn sharing_bodies_within_files(self, recent: Option<Arc<RecentBodies>>) -> Self {
         Self { recent, ..self }
+    }
+
+    /// Has no index written of a complete file: it is moved elsewhere.
+    #[must_use]
+    pub fn moving_files(self, moves_files: bool) -> Self {
+        Self { moves_files, ..self }
     }
 
     /// Has what is committed taken into a full-text index.

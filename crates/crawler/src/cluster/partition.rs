@@ -49,6 +49,8 @@ pub(super) struct Shared {
     pub(super) addresses: Option<Arc<AddressPool>>,
     /// The directory of the archive.
     pub(super) warc: PathBuf,
+    /// Complete files go to object storage.
+    pub(super) moves_files: bool,
     /// What files there have that are being written, where equal bodies are stored once.
     pub(super) bodies: Option<Arc<RecentBodies>>,
     pub(super) started: Timestamp,
@@ -114,6 +116,7 @@ fn open(
         let series = Series { worker: claim.owner, part, fence: claim.fence }.to_string();
         committer = committer.archiving_series(&shared.warc, &info, size, &series)?;
         committer = committer.sharing_bodies_within_files(shared.bodies.clone());
+        committer = committer.moving_files(shared.moves_files);
     }
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
     let bytes = settings.limits.origin_cache / u64::from(shared.partitions.clamp(1, 256));

@@ -263,6 +263,7 @@ fn session(
         pool,
         addresses,
         warc: archive.dir.clone(),
+        moves_files: archive.is_moved(),
         bodies: (settings.warc.dedup != WarcDedup::Off).then(Arc::default),
         started,
         partitions: terms.partitions,
