@@ -183,7 +183,7 @@ impl View {
     /// Says where the files of the archive are, of a store that is that of no directory.
     #[cfg(feature = "cluster")]
     #[must_use]
-    pub(crate) fn with_archive(self, archive: Arc<Directories>) -> Self {
+    pub fn with_archive(self, archive: Arc<Directories>) -> Self {
         Self { archive, ..self }
     }
 

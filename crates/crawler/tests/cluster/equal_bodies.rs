@@ -79,6 +79,12 @@ fn expect_once_in_each_file(dir: &Path, workers: &[&str]) -> (BTreeSet<String>, 
     (found, shared)
 }
 
+/// Whether the body of this page is that of another one.
+fn is_shared(dir: &Path, worker: &str, page: &str) -> bool {
+    let records = pages(&dir.join(worker).join("warc")).into_values().flatten();
+    { records }.any(|record| name(&record) == page && record.refers_to().is_some())
+}
+
 fn all() -> BTreeSet<String> {
     Judge::truth().union(&Judge::copies()).cloned().collect()
 }
@@ -120,14 +126,20 @@ fn equal_bodies_are_stored_once_in_each_file_and_lost_together_with_their_copies
     assert_eq!(expect_once_in_each_file(dir.path(), &["three"]).0, gone);
     expect_clean_audit(&url, dir.path(), &["two", "three"]);
 
-    let out = dir.path().join("moved").display().to_string();
+    let page = kept.iter().find(|page| page.contains(COPY) && is_shared(dir.path(), "two", page)).unwrap();
+    let page = format!("http://{page}");
     let warc = ["two", "three"].map(|name| dir.path().join(name).join("warc").display().to_string());
+    let explained = text(&run(&["explain", "--cluster", &url, "--warc", &warc[0], &page, "--json"]));
+    assert!(explained.contains("\"state\":\"stored\""), "{explained}");
+    let refused = run(&["explain", "--cluster", &url, "--warc", "no-such-directory", &page]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+
+    let out = dir.path().join("moved").display().to_string();
     let moved = run(&["cluster", "export", &url, "--out", &out, "--warc", &warc[0], "--warc", &warc[1]]);
     assert_eq!(moved.status.code(), Some(0), "{}", text(&moved));
     expect_clean_audit_of(&["audit", &out, "--json"]);
-    let page = kept.iter().find(|page| page.contains(COPY)).unwrap();
-    let explained = text(&run(&["explain", &out, &format!("http://{page}"), "--json"]));
-    assert!(explained.contains("\"original\""), "{explained}");
+    let explained = text(&run(&["explain", &out, &page, "--json"]));
+    assert!(explained.contains("\"state\":\"stored\""), "{explained}");
 }
 
 /// How many bodies the audit couldn't read since the page that has them was removed.

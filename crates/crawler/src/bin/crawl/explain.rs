@@ -1,6 +1,10 @@
 //! `crawl explain`: every decision about one URL.
 
 use std::io::{self, BufWriter, Write};
+#[cfg(feature = "cluster")]
+use std::path::PathBuf;
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 
 use clap::Args;
 #[cfg(feature = "cluster")]
@@ -9,8 +13,12 @@ use crawler::url::CrawlUrl;
 #[cfg(feature = "cluster")]
 use crawler::view::PathStep;
 use crawler::view::{Explanation, View};
+#[cfg(feature = "cluster")]
+use crawler::warc::Directories;
 
 use crate::exit::{self, Stop};
+#[cfg(feature = "cluster")]
+use crate::options::path_text;
 use crate::place::directory_first;
 use crate::show::{finish, open, view_error};
 use crate::terminal::Console;
@@ -41,6 +49,10 @@ pub(crate) struct ExplainArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "url")]
     cluster: Option<Address>,
+    /// With --cluster: `warc` directory of a worker, to name the response that has the page's body; repeatable
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    warc: Vec<PathBuf>,
 }
 
 /// Explains the decisions about a URL.
@@ -49,7 +61,13 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
     #[cfg(feature = "cluster")]
     if let Some(database) = &args.cluster {
         let url = parsed(&args.dir)?;
-        let mut story = story_of(&crate::database::view_of(database, url.host())?, &url)?;
+        if let Some(dir) = args.warc.iter().find(|dir| !dir.is_dir()) {
+            let what = format!("--warc {}: no such directory", path_text(dir));
+            return Err(Stop::new(exit::USAGE, what).into());
+        }
+        let archive = Arc::new(Directories::new(args.warc.clone()));
+        let view = crate::database::view_of(database, url.host())?.with_archive(archive);
+        let mut story = story_of(&view, &url)?;
         for _ in 0..PARTITIONS {
             let Some(page) = story.found.first().and_then(PathStep::page_of_other) else { break };
             let view = crate::database::view_of(database, page.host())?;
