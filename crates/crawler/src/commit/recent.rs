@@ -11,8 +11,8 @@ use lru::LruCache;
 
 use crate::warc::Location;
 
-/// Bodies that are remembered, of all files: about 90 MB at most.
-const MOST: usize = 1_000_000;
+/// Bodies that are remembered, of all files: about 24 MB at most.
+const MOST: usize = 262_144;
 
 /// The bodies that were stored last, of several files. One that is forgotten here is stored again.
 #[derive(Debug)]
