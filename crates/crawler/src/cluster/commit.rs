@@ -2,14 +2,13 @@
 //!
 //! One statement and no transaction of several: a worker that is stopped in between would hold locks.
 
-use std::sync::mpsc::SyncSender;
-
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_postgres::Error;
 
 use super::Claim;
 use super::connection::{Link, Pauses, may_pass};
 use super::gather::Company;
+use super::part_commit::PartCommit;
 use crate::causes::{Cause, with_causes};
 use crate::clock;
 use crate::store::StoreError;
@@ -41,28 +40,6 @@ const CONFIRM: &str = "
 update part set commits = commits where id = $1 and owner = $2 and fence = $3 and commits = $4 returning id";
 
 const LOOK: &str = "select commits from part where id = $1 and owner = $2 and fence = $3";
-
-/// The next commit of a partition.
-pub(super) struct PartCommit {
-    /// `commits` is the number of this one.
-    pub(super) claim: Claim,
-    pub(super) removes: Vec<(i16, Vec<u8>)>,
-    pub(super) puts: Vec<(i16, Vec<u8>, Vec<u8>)>,
-    pub(super) reply: SyncSender<Result<(), StoreError>>,
-}
-
-impl PartCommit {
-    pub(super) fn bytes(&self) -> usize {
-        let removes: usize = self.removes.iter().map(|(_, key)| key.len()).sum();
-        let puts: usize = self.puts.iter().map(|(_, key, value)| key.len() + value.len()).sum();
-        removes + puts
-    }
-
-    fn reply(self, result: Result<(), StoreError>) {
-        // Who asked is gone where the process ends.
-        drop(self.reply.send(result));
-    }
-}
 
 /// What became of a commit whose answer was lost.
 enum Outcome {

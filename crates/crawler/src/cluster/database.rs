@@ -12,9 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::types::ToSql;
 
-use super::commit::{PartCommit, Writer};
+use super::commit::Writer;
 use super::connection::Link;
 use super::layout::{All, Layout, open_all};
+use super::part_commit::PartCommit;
 use super::schema::Terms;
 use super::{Address, ClusterError};
 use crate::clock;

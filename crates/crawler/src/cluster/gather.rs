@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use super::commit::PartCommit;
+use super::part_commit::PartCommit;
 use crate::clock;
 
 /// No further commit joins a group of this size, in bytes.

@@ -40,6 +40,7 @@ mod objects;
 #[cfg(feature = "object-storage")]
 mod objects;
 mod observer;
+mod part_commit;
 mod partition;
 mod rate;
 mod reading;

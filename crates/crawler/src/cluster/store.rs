@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::commit::PartCommit;
+use super::part_commit::PartCommit;
 use super::schema::{MAIL_TREE, SENT_TREE};
 use super::sent::{Sent, unpack_letters};
 use super::{Claim, Database};
