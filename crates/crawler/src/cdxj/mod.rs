@@ -298,16 +298,7 @@ mod tests {
     use crate::warc::{Exchange, WarcInfo, WarcWriter, encode, write_tombstone};
 
     pub(super) fn archive(dir: &Path, urls: &[&str]) -> (Vec<warc::Location>, Vec<WrittenFile>) {
-        let info = WarcInfo {
-            software: "test".to_owned(),
-            robots: "obeyed".to_owned(),
-            user_agent: "SuperRobot/1.0".to_owned(),
-            from: None,
-            operator: None,
-            settings: None,
-            is_part_of: "test".to_owned(),
-            started_at: "2026-03-01T12:00:00Z".parse().unwrap(),
-        };
+        let info = WarcInfo::example("2026-03-01T12:00:00Z".parse().unwrap());
         let mut writer = WarcWriter::open(dir, &info, u64::MAX).unwrap();
         let exchange = |url| Exchange {
             url,

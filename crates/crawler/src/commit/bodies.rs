@@ -135,16 +135,7 @@ mod tests {
     impl Crawl {
         fn new(max_file_size: u64, bodies: &Arc<RecentBodies>) -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let info = WarcInfo {
-                software: "crawl/0.1.0".to_owned(),
-                robots: "obeyed".to_owned(),
-                user_agent: "SuperRobot/1.0".to_owned(),
-                from: None,
-                operator: None,
-                settings: None,
-                is_part_of: "test".to_owned(),
-                started_at: "2026-03-01T12:00:00Z".parse().unwrap(),
-            };
+            let info = WarcInfo::example("2026-03-01T12:00:00Z".parse().unwrap());
             let committer = Committer::open(Arc::new(MemoryStore::default()), None).unwrap();
             let committer = committer.archiving_series(dir.path(), &info, max_file_size, "w3p017f5").unwrap();
             let committer = committer.sharing_bodies_within_files(Some(Arc::clone(bodies)));

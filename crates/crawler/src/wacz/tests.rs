@@ -61,16 +61,7 @@ fn each_line_of_the_index_of_blocks_leads_to_a_block_that_begins_with_it() {
 /// A crawl in `root` with an archived page for each URL, and a torn record behind what is committed.
 fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> AnyStore {
     let at = "2026-03-01T12:00:00Z".parse().unwrap();
-    let info = WarcInfo {
-        software: "test".to_owned(),
-        robots: "obeyed".to_owned(),
-        user_agent: "SuperRobot/1.0".to_owned(),
-        from: None,
-        operator: None,
-        settings: None,
-        is_part_of: "test".to_owned(),
-        started_at: at,
-    };
+    let info = WarcInfo::example(at);
     let mut writer = WarcWriter::open(&root.join("warc"), &info, u64::MAX).unwrap();
     let store = MemoryStore::default();
     let mut changes = Vec::new();

@@ -25,6 +25,23 @@ pub struct WarcInfo {
     pub started_at: jiff::Timestamp,
 }
 
+#[cfg(test)]
+impl WarcInfo {
+    /// One for tests that don't look at it.
+    pub(crate) fn example(started_at: jiff::Timestamp) -> Self {
+        Self {
+            software: "test".to_owned(),
+            operator: None,
+            robots: "obeyed".to_owned(),
+            user_agent: "SuperRobot/1.0".to_owned(),
+            from: None,
+            settings: None,
+            is_part_of: "test".to_owned(),
+            started_at,
+        }
+    }
+}
+
 /// Encodes the `warcinfo` record of the file with the given name; returns its ID as well.
 pub(super) fn encode(info: &WarcInfo, file: &str) -> (Vec<u8>, String) {
     let mut block = String::new();

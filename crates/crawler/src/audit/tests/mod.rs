@@ -217,16 +217,7 @@ impl Records {
         let top = tempfile::tempdir().unwrap();
         let store = Arc::new(MemoryStore::default());
         store.commit(vec![Write::put(Tree::Meta, "crawl_id", "one")]).unwrap();
-        let info = WarcInfo {
-            software: "test".to_owned(),
-            robots: "obeyed".to_owned(),
-            user_agent: "SuperRobot/1.0".to_owned(),
-            from: None,
-            operator: None,
-            settings: None,
-            is_part_of: "test".to_owned(),
-            started_at: at(0.0).wall,
-        };
+        let info = WarcInfo::example(at(0.0).wall);
         let pages = self.pages.into_iter().map(|(mut record, links, body)| SettledPage {
             host: HostId(0),
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
