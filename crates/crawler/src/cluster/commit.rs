@@ -7,7 +7,7 @@ use tokio_postgres::Error;
 
 use super::Claim;
 use super::connection::{Link, Pauses, may_pass};
-use super::gather::Company;
+use super::gather::RecentGroups;
 use super::part_commit::PartCommit;
 use crate::causes::{Cause, with_causes};
 use crate::clock;
@@ -74,14 +74,14 @@ impl Writer {
 
     /// Commits what comes until nothing more can come.
     pub(super) async fn run(mut self, mut asked: UnboundedReceiver<PartCommit>) {
-        let mut company = Company::default();
+        let mut recent = RecentGroups::default();
         let mut next = asked.recv().await;
         while let Some(first) = next.take() {
-            let group = company.gather(first, &mut asked, clock::instant()).await;
+            let group = recent.gather(first, &mut asked, clock::instant()).await;
             let parts = group.commits.iter().map(|asked| asked.claim.part).collect();
             let began = clock::instant();
             self.commit(group.commits).await;
-            company.committed(parts, began);
+            recent.committed(parts, began);
             next = match group.next {
                 Some(next) => Some(next),
                 None => asked.recv().await,

@@ -1,6 +1,6 @@
 //! Which commits go together: those that wait, and those that are about to come.
 //!
-//! A statement costs the server about as much as the rows of several commits, so a commit that is alone waits for company, where partitions have
+//! A statement costs the server about as much as the rows of several commits, so a commit waits for others where partitions have
 //! committed just before that aren't among those that wait. It waits no longer than the last commit took, and [`MOST`] at most; one whose partition is the only
 //! one never waits.
 
@@ -26,13 +26,13 @@ pub(super) struct Group {
 
 /// The partitions of the last two groups, and how long the last one took.
 #[derive(Debug, Default)]
-pub(super) struct Company {
+pub(super) struct RecentGroups {
     last: Vec<i32>,
     before: Vec<i32>,
     took: Duration,
 }
 
-impl Company {
+impl RecentGroups {
     /// Puts a commit together with others.
     pub(super) async fn gather(
         &self,
@@ -86,20 +86,20 @@ mod tests {
         PartCommit { claim, removes: Vec::new(), puts: Vec::new(), reply: sync_channel(1).0 }
     }
 
-    fn company(last: &[i32], before: &[i32]) -> Company {
-        Company { last: last.to_vec(), before: before.to_vec(), took: Duration::from_hours(1) }
+    fn recent(last: &[i32], before: &[i32]) -> RecentGroups {
+        RecentGroups { last: last.to_vec(), before: before.to_vec(), took: Duration::from_hours(1) }
     }
 
     /// What is gathered from partition 1 and those that are sent, and what has to follow.
     async fn gather(
-        company: &Company,
+        recent: &RecentGroups,
         send: impl FnOnce(UnboundedSender<PartCommit>),
     ) -> (Vec<i32>, Option<i32>) {
         let (sender, mut asked) = unbounded_channel();
         send(sender);
         // Far ahead: it doesn't count how long the test takes.
         let now = clock::instant() + Duration::from_hours(1);
-        let group = company.gather(commit(1), &mut asked, now).await;
+        let group = recent.gather(commit(1), &mut asked, now).await;
         let parts = group.commits.iter().map(|commit| commit.claim.part).collect();
         (parts, group.next.map(|commit| commit.claim.part))
     }
@@ -121,13 +121,13 @@ mod tests {
     #[tokio::test]
     async fn a_commit_waits_for_as_many_partitions_as_committed_just_before() {
         // Partition 2 was in both groups: three partitions, and the fourth one comes too late.
-        let company = company(&[1, 2], &[2, 7]);
-        assert_eq!(gather(&company, one_by_one(&[3, 4, 5])).await, (vec![1, 3, 4], None));
+        let recent = recent(&[1, 2], &[2, 7]);
+        assert_eq!(gather(&recent, one_by_one(&[3, 4, 5])).await, (vec![1, 3, 4], None));
     }
 
     #[tokio::test]
     async fn a_partition_that_is_alone_does_not_wait() {
-        for alone in [Company::default(), company(&[1], &[1])] {
+        for alone in [RecentGroups::default(), recent(&[1], &[1])] {
             assert_eq!(gather(&alone, one_by_one(&[2])).await, (vec![1], None));
         }
     }
@@ -139,20 +139,20 @@ mod tests {
                 sender.send(commit(part)).unwrap();
             }
         };
-        assert_eq!(gather(&Company::default(), send).await, (vec![1, 2, 3], Some(2)));
+        assert_eq!(gather(&RecentGroups::default(), send).await, (vec![1, 2, 3], Some(2)));
     }
 
     #[tokio::test]
     async fn nothing_is_waited_for_that_can_no_longer_come() {
-        assert_eq!(gather(&company(&[1, 2], &[3]), drop).await, (vec![1], None));
+        assert_eq!(gather(&recent(&[1, 2], &[3]), drop).await, (vec![1], None));
     }
 
     #[tokio::test]
     async fn a_commit_waits_no_longer_than_the_last_one_took() {
-        let mut company = company(&[1, 2], &[3]);
-        company.took = Duration::ZERO;
+        let mut recent = recent(&[1, 2], &[3]);
+        recent.took = Duration::ZERO;
         let (_open, mut asked) = unbounded_channel();
-        let group = company.gather(commit(1), &mut asked, clock::instant()).await;
+        let group = recent.gather(commit(1), &mut asked, clock::instant()).await;
         assert_eq!((group.commits.len(), group.next.is_none()), (1, true));
     }
 }
