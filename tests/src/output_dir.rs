@@ -110,22 +110,37 @@ pub fn marked_in_files(directory: &Path, open: &str, close: &str) -> BTreeSet<St
     found
 }
 
-/// The bytes as they are, and everything that was packed into them.
+/// The bytes as they are, and everything that was packed into them. A zstd frame that is read to its end counts as what it unpacks to and not as it is: its bytes
+/// have the parts of a text that weren't repeated next to each other, so `zq--title-qz` where the page has `/long-name` and `zq-long-name-title-qz`.
 fn unpacked(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![bytes.to_vec()];
+    let mut as_it_is = Vec::with_capacity(bytes.len());
+    let mut kept_up_to = 0;
+    let mut frames = Vec::new();
+    for at in memchr::memmem::find_iter(bytes, &[0x28, 0xb5, 0x2f, 0xfd]) {
+        let mut plain = Vec::new();
+        let whole = zstd::stream::read::Decoder::new(&bytes[at..])
+            .is_ok_and(|frame| frame.single_frame().take(16 << 20).read_to_end(&mut plain).is_ok());
+        if whole
+            && plain.len() < 16 << 20
+            && at >= kept_up_to
+            && let Ok(length) = zstd::zstd_safe::find_frame_compressed_size(&bytes[at..])
+        {
+            as_it_is.extend_from_slice(&bytes[kept_up_to..at]);
+            // So that what is before it and what is after it make no text.
+            as_it_is.push(0);
+            kept_up_to = at + length;
+        }
+        frames.push(plain);
+    }
+    as_it_is.extend_from_slice(&bytes[kept_up_to..]);
+    let mut forms = vec![as_it_is];
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         // A cut last member still gives what came before it.
         let _count = flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain);
         forms.push(plain);
     }
-    for (at, _) in bytes.windows(4).enumerate().filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd]) {
-        let mut plain = Vec::new();
-        if let Ok(frame) = zstd::stream::read::Decoder::new(&bytes[at..]) {
-            let _count = frame.single_frame().take(16 << 20).read_to_end(&mut plain);
-        }
-        forms.push(plain);
-    }
+    forms.append(&mut frames);
     forms
 }
 
@@ -137,6 +152,24 @@ fn has(bytes: &[u8], text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use std::io::Write as _;
+
+    #[test]
+    fn what_a_frame_leaves_of_a_text_is_no_text_of_its_own() {
+        let page = b"/robots-none-header zq-robots-none-header-title-qz";
+        let frame = zstd::bulk::compress(page, 1).unwrap();
+        assert_eq!(marked(&frame, "zq-", "-qz"), BTreeSet::from(["zq--title-qz".to_owned()]));
+        let kept = BTreeSet::from(["zq-robots-none-header-title-qz".to_owned()]);
+        let all = |bytes: &[u8]| -> BTreeSet<String> {
+            unpacked(bytes).iter().flat_map(|form| marked(form, "zq-", "-qz")).collect()
+        };
+        assert_eq!(all(&[b"before ".as_slice(), &frame, b" after"].concat()), kept);
+        // Beside it, and in one that is cut, texts count as they are.
+        let beside = all(&[b"zq-a-qz".as_slice(), &frame, b"zq-b-qz", &frame[..frame.len() - 1]].concat());
+        assert!(
+            beside.is_superset(&["zq-a-qz", "zq-b-qz", "zq--title-qz"].map(str::to_owned).into()),
+            "{beside:?}"
+        );
+    }
 
     #[test]
     fn texts_are_found_in_every_form_that_a_crawl_writes() {
