@@ -341,7 +341,7 @@ impl<S: Store> ConsentCache<S> {
                 }
                 StatusClass::Redirect => {
                     let target =
-                        response.header("location").and_then(|to| CrawlUrl::join(url.as_url(), to).ok());
+                        response.header("location").and_then(|to| CrawlUrl::join(&url.to_url(), to).ok());
                     let target = target.filter(|to| to.origin() == origin && hops < HOPS && to != url);
                     match target {
                         Some(to) if may_ask(&to)? => {

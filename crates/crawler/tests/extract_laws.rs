@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use crawler::extract::{ExtractInput, ExtractLimits, Extracted, JSON_LD_BLOCK, LimitHit, extract};
+use crawler::url::CrawlUrl;
 use html5ever::driver::{self, ParseOpts};
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
@@ -55,7 +56,7 @@ fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
     for link in &page.links {
         assert!(link.text.len() <= limits.anchor_bytes && link.rel.as_str().len() <= 256);
         if let Ok(url) = &link.target {
-            assert!(matches!(url.scheme(), "http" | "https"));
+            assert_eq!(CrawlUrl::parse(url.as_str()).as_ref(), Ok(url));
         }
     }
     assert!(page.title.as_ref().is_none_or(|t| t.len() <= limits.title_bytes));

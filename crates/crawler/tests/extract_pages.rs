@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use crawler::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
+use crawler::url::CrawlUrl;
 use serde_json::Value;
 use url::Url;
 
@@ -36,7 +37,7 @@ fn shown(page: &Extracted, key: &str) -> Value {
         "title" => page.title.clone().into(),
         "base" => page.base.to_string().into(),
         "language" => page.language.clone().into(),
-        "canonical" => page.canonical.as_ref().map(Url::to_string).into(),
+        "canonical" => page.canonical.as_ref().map(ToString::to_string).into(),
         "repeated" => page.repeated.into(),
         "same_page" => page.same_page.into(),
         "other_schemes" => page.other_schemes.into(),
@@ -127,7 +128,7 @@ fn the_shared_page_vectors_give_their_links() {
         assert_eq!(page.text, None);
         let expected = &case["expect"];
         if let Some(canonical) = expected["canonical"].as_str() {
-            assert_eq!(page.canonical.as_ref().map(Url::as_str), Some(canonical), "{id}");
+            assert_eq!(page.canonical.as_ref().map(CrawlUrl::as_str), Some(canonical), "{id}");
         }
         if let Some(links) = expected["links"].as_array().filter(|_| expected["follow"] != false) {
             let followed: Vec<_> =

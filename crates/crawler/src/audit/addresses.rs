@@ -115,7 +115,7 @@ fn each<S: Store>(store: &S, mut judge: impl FnMut(Asked)) -> Result<(), AuditEr
             };
             // An entry about an origin's robots.txt names the origin, whichever host was asked.
             let url = CrawlUrl::parse(&entry.url).ok().filter(|url| url.host() == entry.host);
-            let url = url.map(|url| url.as_url().clone());
+            let url = url.map(|url| url.to_url());
             judge(Asked { host: entry.host.clone(), url, address, run: started.saturating_sub(1), entry });
         }
     }
@@ -188,7 +188,7 @@ pub(super) fn judge<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Re
     );
     let seeds = rules.seeds.iter().filter_map(|seed| {
         let seed = CrawlUrl::parse(seed).ok()?;
-        let port = seed.as_url().port_or_known_default()?;
+        let port = seed.to_url().port_or_known_default()?;
         Some((seed.host().trim_end_matches('.').to_owned(), port))
     });
     let opened = Opened { rules, runs, seeds: seeds.collect() };

@@ -618,7 +618,7 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
     let input = ExtractInput {
         body: &body,
         content_type: document.content_type.as_deref(),
-        url: url.as_url(),
+        url: &url.to_url(),
         link_headers: &[],
         limits: &rules.limits,
         want_text: false,

@@ -91,7 +91,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let named = entry.robots.sitemaps().to_vec();
         for text in named {
             // The protocol wants a whole URL; a path is what many write.
-            match CrawlUrl::join(root.as_url(), &text) {
+            match CrawlUrl::join(&root.to_url(), &text) {
                 Ok(url) => {
                     let from = format!("{origin}/robots.txt");
                     let mut record = SitemapRecord::found(url.to_string(), SitemapFound::RobotsTxt, from, at);
@@ -109,7 +109,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
             }
         }
-        if let Ok(url) = CrawlUrl::join(root.as_url(), "/sitemap.xml") {
+        if let Ok(url) = CrawlUrl::join(&root.to_url(), "/sitemap.xml") {
             let from = origin.clone();
             self.queue_sitemap(
                 &url,

@@ -1,6 +1,6 @@
 //! A link as written in the page: its position, its target, its `rel`.
 
-use url::Url;
+use crate::url::CrawlUrl;
 
 /// The place of a link in the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -233,11 +233,11 @@ impl Rel {
 pub struct Link {
     /// Its position.
     pub kind: LinkKind,
-    /// The absolute http or https URL, resolved against the base of the document, fragment kept; or the address as
+    /// The absolute http or https URL, resolved against the base of the document; or the address as
     /// written where it can't be resolved. Addresses of other schemes (`mailto:`, `javascript:`, `data:` ...) are
     /// counted in [`Extracted::other_schemes`](super::Extracted::other_schemes), links into the page itself
     /// (`#part`) in [`Extracted::same_page`](super::Extracted::same_page); neither is recorded.
-    pub target: Result<Url, String>,
+    pub target: Result<CrawlUrl, String>,
     /// The `rel` value; empty where there is none.
     pub rel: Rel,
     /// Whether `rel` forbids to queue it: `nofollow`, `ugc` or `sponsored`.

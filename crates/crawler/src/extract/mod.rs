@@ -60,6 +60,8 @@ use both::{First, Second};
 use page::{PageSink, UnreadMetas};
 use tags::Doubts;
 
+use crate::url::CrawlUrl;
+
 /// Holds a fetched page, as [`extract`] wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtractInput<'a> {
@@ -102,7 +104,7 @@ pub struct Extracted {
     /// Addresses of schemes other than http and https, which aren't recorded as links.
     pub other_schemes: u32,
     /// `rel=canonical`, where it is an http or https URL.
-    pub canonical: Option<Url>,
+    pub canonical: Option<CrawlUrl>,
     /// `lang` of the `<html>` element.
     pub language: Option<String>,
     /// The visible text, white space folded; `None` where it wasn't wanted.

@@ -9,6 +9,7 @@ use super::limits::{ExtractLimits, LimitHit};
 use super::link::{Link, LinkKind, Rel};
 use super::link_header;
 use super::page::{PageSink, RawLink};
+use crate::url::{Base, CrawlUrl};
 
 /// Returns the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
 /// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
@@ -30,19 +31,16 @@ pub(super) fn links(
     let raw_links = std::mem::take(&mut page.links);
     let addresses = std::mem::take(&mut page.addresses);
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
+    let base = Base::new(base);
     let mut links = Vec::with_capacity(raw_links.len());
     let mut remaining = bytes;
     for raw in raw_links {
         let address = &addresses[raw.address.clone()];
-        let mut options = Url::options().base_url(Some(base));
-        if charset != UTF_8 && !address.is_ascii() {
-            options = options.encoding_override(Some(encode));
-        }
-        let target = options.parse(address).map_err(|_| address.to_owned());
-        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
+        let encoding = (charset != UTF_8 && !address.is_ascii()).then_some(encode);
+        let Some(target) = target(&base, address, encoding) else {
             page.other_schemes += 1;
             continue;
-        }
+        };
         let size = target.as_ref().map_or_else(String::len, |url| url.as_str().len());
         if size > remaining {
             page.hit(LimitHit::LinkBytes);
@@ -54,7 +52,21 @@ pub(super) fn links(
     links
 }
 
-fn link(raw: RawLink, target: Result<Url, String>) -> Link {
+/// Where an address leads, or the text that leads nowhere; none for schemes other than http and https.
+fn target(
+    base: &Base<'_>,
+    address: &str,
+    encoding: url::EncodingOverride<'_>,
+) -> Option<Result<CrawlUrl, String>> {
+    match base.join(address, encoding) {
+        Ok(Ok(url)) => Some(Ok(url)),
+        Ok(Err(url)) if !matches!(url.scheme(), "http" | "https") => None,
+        Ok(Err(url)) => Some(Err(url.into())),
+        Err(_) => Some(Err(address.to_owned())),
+    }
+}
+
+fn link(raw: RawLink, target: Result<CrawlUrl, String>) -> Link {
     Link {
         kind: raw.kind,
         target,
@@ -72,13 +84,13 @@ fn link(raw: RawLink, target: Result<Url, String>) -> Link {
 pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLimits) -> (Vec<Link>, u32) {
     let mut links = Vec::new();
     let mut other_schemes = 0;
+    let base = Base::new(response);
     let written = fields.iter().flat_map(|f| link_header::links(f));
     for found in written.take(limits.links).filter(|l| l.address.len() <= limits.href_bytes) {
-        let target = response.join(found.address).map_err(|_| found.address.to_owned());
-        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
+        let Some(target) = target(&base, found.address, None) else {
             other_schemes += 1;
             continue;
-        }
+        };
         let mut text = found.title.unwrap_or_default();
         text.truncate(text.floor_char_boundary(limits.anchor_bytes));
         links.push(Link {
@@ -96,7 +108,7 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
 }
 
 /// Returns the first `rel=canonical` that leads somewhere (RFC 6596).
-pub(super) fn canonical(links: &[Link]) -> Option<Url> {
+pub(super) fn canonical(links: &[Link]) -> Option<CrawlUrl> {
     links
         .iter()
         .filter(|l| l.kind == LinkKind::Link && l.rel.contains("canonical"))

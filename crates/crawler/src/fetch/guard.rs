@@ -158,7 +158,7 @@ mod tests {
         let seeds =
             ["http://localhost:8080/", "https://dev.localhost./", "http://intranet/", "http://local.host/"];
         let guard = AddressGuard {
-            own: OwnSeeds::of(&seeds.map(|url| url.parse().unwrap())),
+            own: OwnSeeds::of(seeds.map(|url| url.parse::<url::Url>().unwrap())),
             ..AddressGuard::default()
         };
         for (host, port, text, expected) in [

@@ -14,9 +14,10 @@ pub struct OwnSeeds(BTreeMap<String, BTreeSet<u16>>);
 
 impl OwnSeeds {
     /// Picks them out of the seeds.
-    pub fn of<'a>(seeds: impl IntoIterator<Item = &'a Url>) -> Self {
+    pub fn of(seeds: impl IntoIterator<Item = impl std::borrow::Borrow<Url>>) -> Self {
         let mut own: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
         for seed in seeds {
+            let seed = seed.borrow();
             let is_own = match seed.host() {
                 Some(Host::Domain(name)) => is_localhost(name),
                 Some(Host::Ipv4(addr)) => AddressClass::of(IpAddr::V4(addr)) != AddressClass::Public,

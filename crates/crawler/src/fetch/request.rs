@@ -71,7 +71,7 @@ impl RequestKind {
 ///
 /// // Nor from a lease, which may be copied.
 /// fn request(lease: &Lease) -> FetchRequest {
-///     FetchRequest::new(lease, lease.url.as_url().clone(), RequestKind::Page)
+///     FetchRequest::new(lease, lease.url.to_url(), RequestKind::Page)
 /// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]

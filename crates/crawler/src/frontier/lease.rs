@@ -20,7 +20,7 @@ use crate::url::CrawlUrl;
 /// ```
 /// # use crawler::{fetch::{FetchRequest, RequestKind}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
 /// fn ends(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
-///     let url = permit.lease().url.as_url().clone();
+///     let url = permit.lease().url.to_url();
 ///     let _request = FetchRequest::new(&permit, url, RequestKind::Page);
 ///     frontier.settle(permit, settlement);
 /// }
@@ -39,7 +39,7 @@ use crate::url::CrawlUrl;
 /// ```compile_fail,E0382
 /// # use crawler::{fetch::{FetchRequest, RequestKind}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
 /// fn late(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
-///     let url = permit.lease().url.as_url().clone();
+///     let url = permit.lease().url.to_url();
 ///     frontier.settle(permit, settlement);
 ///     let _request = FetchRequest::new(&permit, url, RequestKind::Page);
 /// }

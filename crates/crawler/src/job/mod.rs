@@ -505,7 +505,7 @@ impl Prepared {
             scope,
             fetch: HttpFetch::with_cache(
                 FetchSettings {
-                    own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::as_url)),
+                    own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::to_url)),
                     keeps_dns_answers: settings.warc.enabled,
                     ..fetch_settings(settings)
                 },

@@ -85,7 +85,7 @@ impl Archive {
         let input = ExtractInput {
             body: &body,
             content_type: document.content_type.as_deref(),
-            url: url.as_url(),
+            url: &url.to_url(),
             link_headers: &[],
             limits: &self.limits,
             want_text: true,

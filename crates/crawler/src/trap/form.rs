@@ -11,7 +11,7 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
     if let Some(most) = rules.depth.filter(|most| depth > *most) {
         return Some(BudgetExceeded::new(Budget::Depth, most.into(), depth.into()));
     }
-    let segments = segments(url.as_url().path());
+    let segments = segments(url.path());
     let count = segments.clone().count() as u64;
     if let Some(most) = rules.segments.filter(|most| count > u64::from(*most)) {
         return Some(BudgetExceeded::new(Budget::Segments, most.into(), count));

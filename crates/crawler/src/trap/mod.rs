@@ -103,7 +103,7 @@ impl BudgetExceeded {
     pub fn evidence(&self, url: &CrawlUrl) -> String {
         let Self { budget, limit, count, fresh, pages, in_folder } = self;
         let host = url.host();
-        let path = url.as_url().path();
+        let path = url.path();
         let what = match budget {
             Budget::Depth => format!("{count} links from a seed"),
             Budget::Segments => format!("the path has {count} segments"),

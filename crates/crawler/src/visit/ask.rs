@@ -28,7 +28,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     headers: Vec<(String, String)>,
 ) -> Answered {
     let booking = permit.lease().booking;
-    let mut request = FetchRequest::new(permit, url.as_url().clone(), purpose);
+    let mut request = FetchRequest::new(permit, url.to_url(), purpose);
     request.headers = headers;
     request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();

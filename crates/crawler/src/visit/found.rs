@@ -3,6 +3,7 @@
 use meta::{Source, SourceKind, Warning};
 use robots::StatusClass;
 use serde::Serialize;
+use url::Url;
 
 use super::kept::Kept;
 use super::rules::PageRules;
@@ -67,7 +68,7 @@ pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Res
         return None;
     }
     let location = response.header("location")?;
-    Some(CrawlUrl::join(url.as_url(), location).map_err(|_| location.to_owned()))
+    Some(CrawlUrl::join(&url.to_url(), location).map_err(|_| location.to_owned()))
 }
 
 /// A redirect's target as a link.
@@ -93,8 +94,7 @@ pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>
 
 /// False for what a page whose content may not be kept leaves no link of: its own address elsewhere, and what is no URL.
 pub(super) fn is_kept_without_content(link: &extract::Link) -> bool {
-    link.target.as_ref().is_ok_and(|url| CrawlUrl::from_url(url.clone()).is_ok())
-        && !names_the_page(link.kind.name(), link.rel.as_str())
+    link.target.is_ok() && !names_the_page(link.kind.name(), link.rel.as_str())
 }
 
 /// Tells of links whose `rel` isn't words split at blanks and forbids to follow them all the same.
@@ -112,7 +112,7 @@ pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
 /// content type. What the page names too is taken from the page.
 pub(super) fn refresh_links(
     rules: &PageRules,
-    url: &CrawlUrl,
+    url: &Url,
     headers: &[(String, String)],
     follow: bool,
     others: &[FoundLink],
@@ -122,10 +122,11 @@ pub(super) fn refresh_links(
     let targets = fields.filter_map(|(_, value)| meta::Refresh::parse(value)?.url);
     let mut links: Vec<FoundLink> = Vec::new();
     for address in targets.filter(|address| address.len() <= rules.limits.href_bytes) {
-        let target = url.as_url().join(&address).map_err(|_| address);
-        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
-            continue;
-        }
+        let target = match url.join(&address) {
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => continue,
+            Ok(url) => CrawlUrl::try_from_url(url).map_err(String::from),
+            Err(_) => Err(address),
+        };
         let link = extract::Link {
             kind: LinkKind::Refresh,
             target,
@@ -156,13 +157,12 @@ pub(super) fn found(
 ) -> FoundLink {
     let (is_navigational, is_resource) = (link.is_navigational(), link.is_resource());
     let target = match link.target {
-        Ok(url) => CrawlUrl::try_from_url(url).map_err(|url| kept.reference(url.as_str())),
+        Ok(url) => {
+            let fingerprint = url.fingerprint(&rules.key);
+            Ok((url, fingerprint))
+        }
         Err(text) => Err(kept.reference(&text)),
     };
-    let target = target.map(|url| {
-        let fingerprint = url.fingerprint(&rules.key);
-        (url, fingerprint)
-    });
     let skip = if target.is_err() {
         Some(LinkOutcome::NotHttp)
     } else if !follow {

@@ -34,7 +34,7 @@ pub(super) async fn ask_head<F: Fetch, S: Store>(
         Err(error) if !error.connected => Event::Failed(error, robots),
         Err(error) => Event::Head(Box::new(failed(error, robots))),
         Ok(response) => {
-            let path = url.as_url().path();
+            let path = url.path();
             let length = response.header("content-length").and_then(|length| length.trim().parse().ok());
             let judged = context.pages.wanted.judge(path, response.content_type(), length);
             match judged {

@@ -327,7 +327,7 @@ async fn ask_file<F: Fetch, S: Store>(
 
 /// Looks up where the host of a permit is, without asking it anything.
 pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, permit: &Permit) -> Outcome {
-    let request = FetchRequest::new(permit, permit.lease().url.as_url().clone(), RequestKind::Page);
+    let request = FetchRequest::new(permit, permit.lease().url.to_url(), RequestKind::Page);
     without_request(None, Event::Addresses(context.fetch.addresses(&request).await))
 }
 

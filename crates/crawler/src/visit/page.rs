@@ -46,14 +46,15 @@ pub(super) fn read(
     requested: Requested,
 ) -> Visited {
     let PageContext { url, item, robots, noindex, said, previous } = page;
-    let url = &url;
+    // Parsed once: what reads the page resolves references against it.
+    let (url, base) = (&url, &url.to_url());
     let class = StatusClass::of(response.status);
     let ok = class.is_success();
     let mut document = Document::of(response.lines(), &response.body);
     document.is_cut = response.truncated.is_some();
     let mut kept = Kept::new(&rules.limits);
     let content_type = document.content_type.as_deref().map(|value| kept.header(value));
-    let readings = read_body(rules, url.as_url(), response, &document);
+    let readings = read_body(rules, base, response, &document);
     let headers = text_headers(response);
     let (agent, at) = (&rules.agent, requested.ended.wall);
     let mut directives = readings.resolve(&headers, agent, rules.dialect, at, rules.closes_unread_head);
@@ -77,7 +78,7 @@ pub(super) fn read(
 
     let is_read = rules.index && ok && store_text && lie.is_none();
     let (text, is_text_cut) = if is_read {
-        text(rules, url, response, &document, html.as_mut(), store_body)
+        text(rules, base, response, &document, html.as_mut(), store_body)
     } else {
         (None, false)
     };
@@ -91,13 +92,14 @@ pub(super) fn read(
     let mut unlisted = 0;
     let is_sheet = rules.resources && ok && html.is_none() && document.computed == "text/css";
     let (sheet, sheet_limits) =
-        if is_sheet { style_sheet(rules, url, response, &document) } else { Default::default() };
+        if is_sheet { style_sheet(rules, base, response, &document) } else { Default::default() };
     if let Some(page) = &html {
         directives.warnings.extend(rel_warning(&page.links));
     }
     if ok {
         let imageindex = directives.imageindex;
         let of_page = html.as_mut().map_or(sheet, |page| std::mem::take(&mut page.links));
+        links.reserve(of_page.len());
         let listed = of_page.into_iter().filter(|link| store_text || is_kept_without_content(link));
         if store_text || enqueue_links {
             let found = |link| found(rules, link, enqueue_links, imageindex, store_text, &mut kept);
@@ -107,7 +109,7 @@ pub(super) fn read(
         }
     }
     if ok && (store_text || enqueue_links) {
-        let more = refresh_links(rules, url, &headers, enqueue_links, &links, &mut kept);
+        let more = refresh_links(rules, base, &headers, enqueue_links, &links, &mut kept);
         links.extend(more);
     }
     // What is unchanged is archived as such, where there is something that it can refer to.
@@ -116,13 +118,15 @@ pub(super) fn read(
     let warc =
         (rules.archive && store_text && store_body && is_archived).then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
-        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response, &document),
+        Some(_) if ok && store_text && !rules.selectors.is_empty() => {
+            select(rules, base, response, &document)
+        }
         _ => (BTreeMap::new(), None),
     };
 
     let stored = html.as_ref().filter(|_| ok && store_text);
     let about = match stored {
-        Some(page) => about(&directives, page, url, &mut kept),
+        Some(page) => about(&directives, page, base, &mut kept),
         None => About { document_state: directives.document_state, ..About::default() },
     };
     let marks = html.as_ref().filter(|_| ok).map(|_| text_marks(&response.body));
@@ -166,7 +170,9 @@ pub(super) fn read(
         followed: enqueue_links,
         withheld: !store_text,
         canonical: stored
-            .and_then(|page| page.canonical.as_ref().map(Url::as_str).or(directives.canonical.as_deref()))
+            .and_then(|page| {
+                page.canonical.as_ref().map(CrawlUrl::as_str).or(directives.canonical.as_deref())
+            })
             .map(|url| kept.reference(url)),
         redirect: redirect.map(|target| match target {
             Ok(url) => url.to_string(),
@@ -248,7 +254,7 @@ pub(super) fn read(
 /// (noarchive) no part may be shown: the index keeps the words alone.
 fn text(
     rules: &PageRules,
-    url: &CrawlUrl,
+    url: &Url,
     response: &Response,
     document: &Document,
     page: Option<&mut Extracted>,
@@ -260,7 +266,7 @@ fn text(
             let input = ExtractInput {
                 body: &response.body,
                 content_type: document.content_type.as_deref(),
-                url: url.as_url(),
+                url,
                 link_headers: &[],
                 limits: &rules.limits,
                 want_text: true,
@@ -299,7 +305,7 @@ fn warned(warning: &Warning, because: &[DirectiveSource], keep_text: bool) -> St
 }
 
 /// What the page says of itself.
-fn about(directives: &Directives, page: &Extracted, url: &CrawlUrl, kept: &mut Kept<'_>) -> About {
+fn about(directives: &Directives, page: &Extracted, url: &Url, kept: &mut Kept<'_>) -> About {
     About {
         og_title: kept.description(directives.og_title.as_deref()),
         og_description: kept.description(directives.og_description.as_deref()),
@@ -312,7 +318,7 @@ fn about(directives: &Directives, page: &Extracted, url: &CrawlUrl, kept: &mut K
             url: refresh.url.as_deref().map(|url| kept.reference(url)),
             ..*refresh
         }),
-        base: (page.base != *url.as_url()).then(|| kept.reference(page.base.as_str())),
+        base: (page.base != *url).then(|| kept.reference(page.base.as_str())),
     }
 }
 
@@ -349,14 +355,14 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
 /// The addresses in a style sheet, as links.
 fn style_sheet(
     rules: &PageRules,
-    url: &CrawlUrl,
+    url: &Url,
     response: &Response,
     document: &Document,
 ) -> (Vec<extract::Link>, Vec<LimitHit>) {
     extract::style_sheet(&ExtractInput {
         body: &response.body,
         content_type: document.content_type.as_deref(),
-        url: url.as_url(),
+        url,
         link_headers: &[],
         limits: &rules.limits,
         want_text: false,
@@ -416,11 +422,11 @@ fn is_cut_on_the_wire(response: &Response) -> bool {
 
 fn select(
     rules: &PageRules,
-    url: &CrawlUrl,
+    url: &Url,
     response: &Response,
     document: &Document,
 ) -> (BTreeMap<String, Vec<String>>, Option<String>) {
-    let decoded = extract::decode(&response.body, document.content_type.as_deref(), url.as_url());
+    let decoded = extract::decode(&response.body, document.content_type.as_deref(), url);
     match extract::select(&decoded.text, &rules.selectors, &rules.select_limits) {
         Ok(selected) => {
             let values =

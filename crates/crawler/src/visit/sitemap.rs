@@ -76,7 +76,7 @@ async fn read<F: Fetch, S: Store>(
     tokio::task::spawn_blocking(move || {
         let ok = StatusClass::of(response.status).is_success();
         let is_cut = response.truncated.is_some();
-        let sitemap = ok.then(|| sitemap::read(&response.body, is_cut, url.as_url(), &limits));
+        let sitemap = ok.then(|| sitemap::read(&response.body, is_cut, &url.to_url(), &limits));
         let read = SitemapRead {
             robots,
             status: response.status,

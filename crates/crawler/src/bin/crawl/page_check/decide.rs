@@ -70,9 +70,8 @@ impl Check {
             self.refreshes(url, &mut links);
         }
         let by_page = page.as_ref().and_then(|page| page.canonical.clone());
-        let by_header = || url.and_then(|url| url.join(directives.canonical.as_deref()?).ok());
-        let canonical =
-            by_page.or_else(by_header).filter(|url| is_known(url) && url.scheme().starts_with("http"));
+        let by_header = || CrawlUrl::join(url?, directives.canonical.as_deref()?).ok();
+        let canonical = by_page.or_else(by_header).filter(is_known);
         Checked { statements, links, canonical: canonical.map(String::from), directives }
     }
 }
@@ -91,7 +90,7 @@ impl Check {
     fn refreshes(&self, base: Option<&Url>, links: &mut Vec<String>) {
         let fields = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("refresh"));
         let targets = fields.filter_map(|(_, value)| base?.join(&meta::Refresh::parse(value)?.url?).ok());
-        for url in targets.filter(is_known).filter_map(|url| CrawlUrl::from_url(url).ok()) {
+        for url in targets.filter_map(|url| CrawlUrl::from_url(url).ok()).filter(is_known) {
             if !links.iter().any(|link| link == url.as_str()) {
                 links.push(url.to_string());
             }
@@ -106,10 +105,10 @@ fn queued(page: &Extracted, directives: &Directives) -> Vec<String> {
         directives.effects().enqueue_links.is_allowed() && !link.nofollow && link.is_navigational()
     };
     let targets = page.links.iter().filter(may_queue).filter_map(|link| link.target.clone().ok());
-    let urls = targets.filter(is_known).filter_map(|url| CrawlUrl::from_url(url).ok());
-    urls.map(|url| url.as_str().to_owned()).filter(|url| seen.insert(url.clone())).collect()
+    let urls = targets.filter(is_known).map(|url| url.as_str().to_owned());
+    urls.filter(|url| seen.insert(url.clone())).collect()
 }
 
-fn is_known(url: &Url) -> bool {
+fn is_known(url: &CrawlUrl) -> bool {
     !url.as_str().starts_with(NOWHERE)
 }

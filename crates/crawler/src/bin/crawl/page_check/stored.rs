@@ -101,7 +101,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
         agent,
         dialect: asked.dialect,
         now: asked.now,
-        url: Some(url.as_url().clone()),
+        url: Some(url.to_url()),
     };
     let is_own = check.agent == own && check.dialect == Dialect::Strict;
     let basis = match (&response, is_own) {

@@ -1,0 +1,244 @@
+//! Resolving the references of a page.
+
+use url::{Position, Url};
+
+use super::CrawlUrl;
+use super::plain::{self, Ends};
+
+/// What the references of a page are resolved against.
+#[derive(Debug)]
+pub struct Base<'a> {
+    url: &'a Url,
+    /// Scheme, host and port, where nothing of the base would have to be dropped.
+    origin: Option<&'a str>,
+    /// They and the path up to its last `/`.
+    directory: &'a str,
+    ends: Ends,
+}
+
+impl<'a> Base<'a> {
+    /// A base. Any URL may be one.
+    pub fn new(url: &'a Url) -> Self {
+        let is_known = matches!(url.scheme(), "http" | "https")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.host_str().is_some_and(|host| !host.ends_with('.'));
+        let origin = &url[..Position::BeforePath];
+        let path = url.path();
+        let directory = origin.len() + memchr::memrchr(b'/', path.as_bytes()).map_or(0, |at| at + 1);
+        let ends = Ends { host: url[..Position::AfterHost].len() as u32, authority: origin.len() as u32 };
+        Self { url, origin: is_known.then_some(origin), directory: &url.as_str()[..directory], ends }
+    }
+
+    /// Resolves a reference; `encoding` is that of the page, in which queries are written. What the parser can read and the crawler can't request
+    /// is the second kind of error.
+    pub fn join(
+        &self,
+        reference: &str,
+        encoding: url::EncodingOverride<'_>,
+    ) -> Result<Result<CrawlUrl, Url>, url::ParseError> {
+        if let Some(url) = self.join_plain(reference) {
+            return Ok(Ok(url));
+        }
+        let url = Url::options().base_url(Some(self.url)).encoding_override(encoding).parse(reference)?;
+        Ok(CrawlUrl::try_from_url(url))
+    }
+
+    /// What the parser would only put together.
+    fn join_plain(&self, reference: &str) -> Option<CrawlUrl> {
+        let origin = self.origin?;
+        let reference = memchr::memchr(b'#', reference.as_bytes()).map_or(reference, |end| &reference[..end]);
+        let behind = |start: &str| {
+            let text = [start, reference].concat();
+            CrawlUrl { text, ends: self.ends }
+        };
+        match *reference.as_bytes() {
+            [] | [b'?', ..] | [b'/', b'/', ..] => None,
+            [b'/', ..] => plain::is_plain_path(reference).then(|| behind(origin)),
+            [b'h', b't', b't', b'p', ..] if reference.contains(':') => {
+                let is_own = reference.strip_prefix(origin).is_some_and(|rest| rest.starts_with('/'));
+                let ends = if is_own {
+                    plain::is_plain_path(&reference[origin.len()..]).then_some(self.ends)
+                } else {
+                    plain::absolute(reference)
+                };
+                ends.map(|ends| CrawlUrl { text: reference.to_owned(), ends })
+            }
+            // What has a colon may have a scheme.
+            _ => {
+                let is_plain = !reference.contains(':') && plain::is_plain_path(reference);
+                is_plain.then(|| behind(self.directory))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::UrlError;
+
+    /// What the parser makes of a reference, taken through its own parts.
+    fn by_the_parser(base: &Url, reference: &str) -> Option<Result<CrawlUrl, Url>> {
+        Some(CrawlUrl::try_from_url(base.join(reference).ok()?))
+    }
+
+    fn assert_parts(url: &CrawlUrl) {
+        let parsed = Url::parse(url.as_str()).unwrap();
+        assert_eq!(parsed.as_str(), url.as_str());
+        assert_eq!(url.to_url(), parsed);
+        assert_eq!(url.host(), parsed.host_str().unwrap());
+        assert_eq!(url.scheme().as_str(), parsed.scheme());
+        assert_eq!(url.port(), parsed.port());
+        assert_eq!(url.path(), parsed.path());
+        assert_eq!(url.path_and_query(), &parsed[Position::BeforePath..]);
+    }
+
+    #[test]
+    fn references_are_resolved_as_the_parser_does() {
+        let bases = [
+            "http://a.example/d/e/page.html?q=1#f",
+            "http://a.example:8080/",
+            "https://10.0.0.1/x/",
+            "https://[::1]:8443/x/y",
+            "http://me:secret@a.example/x/",
+            "http://a.example./x/",
+            "ftp://a.example/x/y",
+            "data:text/html,x",
+        ];
+        let references = [
+            "",
+            "#f",
+            "?q",
+            "?q=ä",
+            "/",
+            "//b.example/x",
+            "//b.example",
+            "/x",
+            "/x?y=1#z",
+            "x",
+            "x/y.html?a=b/../c",
+            "../x",
+            "./x",
+            "x/..",
+            "x/.",
+            "x/../y",
+            "/../x",
+            "/./x",
+            "/.x",
+            "/%2e%2E/x",
+            "/x/%2E",
+            "x%2ey",
+            "/a b",
+            "/ä",
+            "/x'y?a'b",
+            "/x|y",
+            "/x[y]",
+            "/x^y",
+            "x\\y",
+            "/\\b",
+            "/\tb",
+            "http:x",
+            "http:/x",
+            "http:///x",
+            "http://",
+            "http://b.example",
+            "http://b.example/",
+            "HTTP://b.example/",
+            "http://B.example/",
+            "http://b.example./",
+            "http://b..example/",
+            "http://.b/",
+            "http://b.example:80/",
+            "http://b.example:081/",
+            "http://b.example:/",
+            "http://b.example:65536/",
+            "https://b.example:443/",
+            "https://b.example:80/",
+            "http://me@b.example/",
+            "http://b.example/a/../b",
+            "http://b.example//x",
+            "http://a.example/d?x",
+            "http://a.example:8080//y",
+            "http://1/",
+            "http://1.2.3/",
+            "http://1.2.3.4/",
+            "http://01.2.3.4/",
+            "http://b.0x1/",
+            "http://b.1/",
+            "http://1.b/",
+            "http://xn--/",
+            "http://xn--mnchen-3ya.de/",
+            "http://a--b.example/",
+            "http://-b.example/",
+            "http://b_c.example/",
+            "http://b%2ec/",
+            "httpd/x",
+            "https",
+            "x:y",
+            "mailto:a@b.example",
+            "http://[::1]/x",
+            "http://b.example?x",
+            "http://b.example/x?",
+            "/x?",
+            "x?",
+            "*",
+            "&a",
+            ";a",
+            "%41",
+            "@x",
+            "~x",
+        ];
+        for base in bases {
+            let base = Url::parse(base).unwrap();
+            for reference in references {
+                let found = Base::new(&base).join(reference, None).ok();
+                assert_eq!(found, by_the_parser(&base, reference), "{reference} on {base}");
+                let parsed = Url::parse(reference).map_err(UrlError::Syntax).and_then(CrawlUrl::from_url);
+                assert_eq!(CrawlUrl::parse(reference), parsed, "{reference}");
+                if let Some(Ok(url)) = found {
+                    assert_parts(&url);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_references_do_not_need_the_parser() {
+        let base = Url::parse("http://a.example:8080/d/page.html").unwrap();
+        let base = Base::new(&base);
+        for (reference, expected) in [
+            ("/x/y.html?a=1&b=2#z", "http://a.example:8080/x/y.html?a=1&b=2"),
+            ("next.html", "http://a.example:8080/d/next.html"),
+            ("http://a.example:8080//x", "http://a.example:8080//x"),
+            ("https://www.b.example/x%C3%A4", "https://www.b.example/x%C3%A4"),
+            ("http://127.0.0.1:81/x", "http://127.0.0.1:81/x"),
+        ] {
+            assert_eq!(base.join_plain(reference).unwrap().as_str(), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(5000))]
+
+        #[test]
+        fn any_reference_is_resolved_as_the_parser_does(
+            base in proptest::sample::select(&["http://a.example/d/p?q", "https://a.example:8443/", "http://1.2.3.4/d/"][..]),
+            pieces in proptest::collection::vec(proptest::sample::select(&[
+                "http://", "https://", "http:", "//", "/", "/", ".", "..", "%2e", "%2E", "%", "%C3%A4", "a", "b.c", "x-y", "--", "xn--", "A", "1", "0x",
+                "01", ":", ":80", ":443", ":8443", "?", "#", "@", "a.example", "1.2.3.4", "ä", " ", "\t", "\\", "'", "\"", "<", "[", "]", "|", "^", "`",
+                "{", "&", "=", ";", "+", "~", "_", "*", "!", "$", "(", ",",
+            ][..]), 0..9),
+        ) {
+            let base = Url::parse(base).unwrap();
+            let reference = pieces.concat();
+            let found = Base::new(&base).join(&reference, None).ok();
+            proptest::prop_assert_eq!(&found, &by_the_parser(&base, &reference), "{}", reference);
+            let parsed = Url::parse(&reference).map_err(UrlError::Syntax).and_then(CrawlUrl::from_url);
+            proptest::prop_assert_eq!(CrawlUrl::parse(&reference), parsed);
+            if let Some(Ok(url)) = found {
+                assert_parts(&url);
+            }
+        }
+    }
+}
