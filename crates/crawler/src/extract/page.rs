@@ -43,6 +43,12 @@ pub(super) struct UnreadMetas {
     pub(super) cut: Vec<usize>,
 }
 
+/// Links that there is room for from a page's first one on.
+const LINKS_OF_A_PAGE: usize = 64;
+
+/// Bytes that there is room for of each of their addresses.
+const ADDRESS: usize = 32;
+
 /// Gathers what a page says.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent answers")]
@@ -187,6 +193,12 @@ impl<'l> PageSink<'l> {
         if self.links_before + self.links.len() >= self.limits.links {
             self.hit(LimitHit::Links);
             return None;
+        }
+        if self.links.is_empty() {
+            // Enough for most pages: where the table grows, the addresses are hashed again.
+            self.by_address = HashTable::with_capacity(LINKS_OF_A_PAGE);
+            self.links.reserve(LINKS_OF_A_PAGE);
+            self.addresses.reserve(ADDRESS * LINKS_OF_A_PAGE);
         }
         let (links, addresses, hasher) = (&self.links, &self.addresses, &self.hasher);
         let rehash = |&at: &usize| hasher.hash_one(before_fragment(&addresses[links[at].address.clone()]));
