@@ -56,8 +56,9 @@ pub struct Scope {
     hosts: Arc<HashSet<Box<str>>>,
     domains: Arc<HashSet<Box<str>>>,
     prefixes: Arc<Vec<Box<str>>>,
+    /// None where there are no patterns: a set of none takes its time, too.
     include: Option<RegexSet>,
-    exclude: RegexSet,
+    exclude: Option<RegexSet>,
     max_depth: Option<u32>,
     max_url_length: usize,
     resource_hosts: ResourceHosts,
@@ -73,14 +74,16 @@ impl Scope {
         max_depth: Option<u32>,
         max_url_length: usize,
     ) -> Result<Self, PatternError> {
-        let set =
-            |option, patterns| RegexSet::new(patterns).map_err(|source| PatternError { option, source });
+        let set = |option, patterns: &[String]| {
+            let set = (!patterns.is_empty()).then(|| RegexSet::new(patterns));
+            set.transpose().map_err(|source| PatternError { option, source })
+        };
         Ok(Self {
             mode,
             hosts: Arc::default(),
             domains: Arc::default(),
             prefixes: Arc::default(),
-            include: if include.is_empty() { None } else { Some(set("--include", include)?) },
+            include: set("--include", include)?,
             exclude: set("--exclude", exclude)?,
             max_depth,
             max_url_length,
@@ -157,12 +160,14 @@ impl Scope {
                 LinkOutcome::OtherHost
             });
         }
-        if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str()))
-            || self.exclude.is_match(url.as_str())
-        {
+        if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str())) || self.is_excluded(url) {
             return Some(LinkOutcome::Pattern);
         }
         self.max_depth.is_some_and(|most| depth > most).then_some(LinkOutcome::TooDeep)
+    }
+
+    fn is_excluded(&self, url: &CrawlUrl) -> bool {
+        self.exclude.as_ref().is_some_and(|set| set.is_match(url.as_str()))
     }
 
     /// As [`Scope::judge`], for a resource of a page on the host `of`: it belongs to its page, whatever its path and depth, and
@@ -179,7 +184,7 @@ impl Scope {
         if !is_near && !self.is_inside(url) {
             return Some(LinkOutcome::OtherHost);
         }
-        self.exclude.is_match(url.as_str()).then_some(LinkOutcome::Pattern)
+        self.is_excluded(url).then_some(LinkOutcome::Pattern)
     }
 
     /// What keeps any URL out, wherever it lies.
