@@ -300,6 +300,36 @@ mod tests {
     }
 
     #[test]
+    fn of_two_equal_gaps_the_first_says_why() {
+        let of = |why| Delay { length: secs(3), why };
+        let (first, second) = (of(DelayReason::CrawlDelay), of(DelayReason::Configured));
+        assert_eq!(first.or_longer(second), first);
+        assert_eq!(second.or_longer(first), second);
+    }
+
+    #[test]
+    fn jitter_adds_up_to_a_quarter_of_a_pause() {
+        for (jitter, failed, busy) in [(0.0, 1_000, 60_000), (0.5, 1_125, 67_500), (1.0, 1_250, 75_000)] {
+            let pause = HostPace::default().failed(&RULES, jitter).length;
+            assert_eq!(pause, Duration::from_millis(failed), "{jitter}");
+            let pause = HostPace::default().answered(429, None, &RULES, jitter).unwrap().length;
+            assert_eq!(pause, Duration::from_millis(busy), "{jitter}");
+        }
+    }
+
+    #[test]
+    fn chance_is_the_published_generator() {
+        // xorshift64* (Vigna 2016, shifts 12, 25, 27), seed 1. Of each number the upper 53 bits are drawn, which a float holds exactly.
+        let published: [u64; 3] =
+            [5_180_492_295_206_395_165, 12_380_297_144_915_551_517, 13_389_498_078_930_870_103];
+        let mut jitter = Jitter::new(1);
+        for number in published {
+            let expected = (number / 2048) as f64 / 9_007_199_254_740_992.0;
+            assert_eq!(jitter.draw().to_bits(), expected.to_bits(), "{number}");
+        }
+    }
+
+    #[test]
     fn pauses_double_and_three_in_a_row_slow_the_rest() {
         let mut pace = HostPace::default();
         let mut busy = |retry_after| pace.answered(503, retry_after, &RULES, 0.0).unwrap();
