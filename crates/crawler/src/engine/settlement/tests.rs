@@ -1,3 +1,5 @@
+mod entries;
+
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
