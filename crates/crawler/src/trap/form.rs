@@ -21,10 +21,8 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
     let segments: Vec<&str> = segments.collect();
     let (_, times) = most_repeated(&segments)?;
     // A word that occurs here and there is weaker evidence than the same one repeated.
-    let in_a_row = longest_row(&segments);
-    let count = if in_a_row > most { in_a_row } else { times };
-    (in_a_row > most || times > 2 * most)
-        .then(|| BudgetExceeded::new(Budget::Repeats, most.into(), count.into()))
+    (longest_row(&segments) > most || times > 2 * most)
+        .then(|| BudgetExceeded::new(Budget::Repeats, most.into(), times.into()))
 }
 
 /// The segments of a path; a slash at the end makes none.
@@ -83,6 +81,9 @@ mod tests {
             ("/de/a/de/b/de/c/de/d/de/e/de/f", None),
             ("/de/a/de/b/de/c/de/d/de/e/de/f/de", Some((Budget::Repeats, 7))),
             ("/a/////b", Some((Budget::Repeats, 4))),
+            // What is counted is how often the segment is in the path.
+            ("/shop/shop/shop/shop/cart/shop", Some((Budget::Repeats, 5))),
+            ("/shop/shop/shop/cart/shop", None),
             ("/", None),
             ("/aaaa/aaab/aaac/aaad", None),
         ] {
