@@ -18,7 +18,7 @@ use super::{Budget, BudgetExceeded, TrapSettings};
 /// Marks remembered of a group.
 const MARKS: usize = 8;
 
-/// Links beyond a group's first URL from which on its budget is a tenth: numbered pages that lead ever deeper.
+/// Links beyond a group's first URL; where there are more, its budget is a tenth: numbered pages that lead ever deeper.
 const DEEPER: u32 = 20;
 
 /// URLs by which one page that says something new raises a budget.

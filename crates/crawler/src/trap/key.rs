@@ -96,6 +96,8 @@ mod tests {
             ("/x9e3779b9-3", "/*-#"),
             ("/area51map", "/*"),
             ("/a1b2c3d", "/a#b#c#d"),
+            // One digit numbers a word.
+            ("/chapter1", "/chapter#"),
             ("/caf%C3%A9/7", "/caf%C#%A#/#"),
             ("/é/7ü8", "/é/#ü#"),
         ] {

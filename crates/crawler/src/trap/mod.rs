@@ -252,6 +252,38 @@ mod tests {
     }
 
     #[test]
+    fn the_hosts_of_a_domain_are_still_counted_when_there_are_many_domains() {
+        let rules =
+            TrapSettings { hosts_per_domain: Some(1_000), hosts_per_page: None, ..TrapSettings::default() };
+        let mut domains = Domains::default();
+        for n in 0..20 {
+            for host in 0..1_000 {
+                assert_eq!(domains.judge(&rules, &format!("h{host}.domain-{n}.test")), None, "{n}");
+                domains.add(&format!("h{host}.domain-{n}.test"));
+            }
+        }
+        // The table grows several times meanwhile, and finds each of them again by its domain alone.
+        for n in 0..20_000 {
+            domains.add(&format!("www.other-{n}.test"));
+        }
+        for n in 0..20 {
+            let held = domains.judge(&rules, &format!("m.domain-{n}.test")).expect("it has a thousand");
+            assert_eq!((held.limit, held.count), (1_000, 1_000), "{n}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_has_its_urls_gets_no_more() {
+        let rules = TrapSettings { urls_per_host: Some(10), ..TrapSettings::default() };
+        assert_eq!(rules.over_urls_per_host(9), None);
+        let held = rules.over_urls_per_host(10).unwrap();
+        assert_eq!((held.budget, held.limit, held.count), (Budget::UrlsPerHost, 10, 10));
+        assert!(rules.over_urls_per_host(11).is_some());
+        let none = TrapSettings { urls_per_host: None, ..rules };
+        assert_eq!(none.over_urls_per_host(u64::MAX), None);
+    }
+
+    #[test]
     fn hosts_that_one_page_makes_known_have_a_budget() {
         let rules = TrapSettings { hosts_per_page: Some(2), ..TrapSettings::default() };
         let mut domains = Domains::default();
@@ -262,8 +294,12 @@ mod tests {
         assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerPage, 2, 2));
         let url = CrawlUrl::parse("http://c.test/").unwrap();
         assert_eq!(held.evidence(&url), "traps.hosts_per_page 2: the page already names 2 new hosts");
+        assert_eq!(domains.of_page(), 2);
         domains.begin_page(0);
         assert_eq!(domains.judge(&rules, "c.test"), None, "another page");
+        // A page whose links are judged in two parts.
+        domains.begin_page(2);
+        assert_eq!((domains.of_page(), domains.judge(&rules, "c.test")), (2, Some(held)));
     }
 
     #[test]
@@ -288,6 +324,15 @@ mod tests {
             assert!(budget.outcome().is_skip());
             assert!(budget.outcome().as_str().starts_with("trap_"));
         }
+        let twice = CrawlUrl::parse("http://a.test/shop/x/shop/y/shop").unwrap();
+        assert_eq!(
+            held(Budget::Repeats).evidence(&twice),
+            "traps.repeats 10: `shop` is 12 times in the path"
+        );
+        assert_eq!(
+            held(Budget::SamePages).evidence(&url),
+            "traps.same_pages 10: the last 12 pages of the shape a.test/cal/#/# repeated earlier content; 3 of 9 had new content"
+        );
         let folder = BudgetExceeded { in_folder: true, ..held(Budget::SamePages) };
         assert_eq!(
             folder.evidence(&url),

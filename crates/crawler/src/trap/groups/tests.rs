@@ -131,6 +131,60 @@ fn memory_is_bounded_and_what_grows_is_still_seen() {
     assert!((1_000..1_000 + 200_000 / 64).contains(&held), "{held}");
 }
 
+#[test]
+fn a_group_beyond_those_that_are_held_makes_room_for_the_next() {
+    let mut groups = Groups::default();
+    for n in 1..=64 {
+        groups.note(&format!("/{}?x", letters(n)), 1);
+    }
+    assert_eq!(groups.groups.len(), 64);
+    // Misra and Gries: each of them loses the only URL that it has.
+    groups.note("/one-more?x", 1);
+    assert_eq!(groups.groups.len(), 0);
+    groups.note("/next?x", 1);
+    assert_eq!(groups.groups.len(), 1);
+}
+
+#[test]
+fn a_group_at_rest_keeps_what_is_stored_of_it_and_its_memory_is_counted() {
+    let of = |key, count| StoredGroup(key, count, 1, 0, 0, 0);
+    let mut groups = Groups::restore(&[of(1, 100), of(2, 99), of(3, 101)], &[of(4, 500), of(5, 7)]);
+    let each = size_of::<Group>();
+    assert_eq!(groups.bytes(), 5 * each);
+    // Marks of eight pages, 4 bytes each.
+    groups.groups[0].page(7);
+    groups.folders[0].page(7);
+    assert_eq!(groups.bytes(), 5 * each + 2 * 32);
+    groups.shrink();
+    let keys = |groups: &[StoredGroup]| groups.iter().map(|group| group.0).collect::<Vec<_>>();
+    assert_eq!((keys(&groups.stored()), keys(&groups.stored_folders())), (vec![1, 3], vec![4]));
+    assert_eq!(groups.bytes(), 3 * each + 2 * 32);
+}
+
+#[test]
+fn the_last_eight_marks_are_remembered_however_many_there_were() {
+    for pages in 8..40 {
+        let mut group = Group::new(1, 0);
+        for mark in 1..=pages {
+            assert!(!group.page(mark), "{mark} of {pages}");
+        }
+        for mark in pages - 7..=pages {
+            assert!(group.page(mark), "{mark} of {pages}");
+        }
+        assert!(pages == 8 || !group.page(pages - 8), "{pages}");
+    }
+}
+
+#[test]
+fn a_group_has_a_tenth_more_than_twenty_links_beyond_its_first_url() {
+    // As the default settings say it: "more than 20 links deeper than the first of them".
+    let held_at = |depth: u32| {
+        let depth = |n| if n == 0 { 3 } else { depth };
+        until_held(&RULES, 9_999, |n| format!("/cal?m={n}"), depth, |_| None).unwrap().0
+    };
+    assert_eq!((held_at(23), held_at(24)), (1_000, 100));
+}
+
 fn letters(mut n: u64) -> String {
     let mut word = String::new();
     while n > 0 {
