@@ -312,3 +312,77 @@ impl IndexMut<HostId> for Hosts {
         self.slots[id.0 as usize].host.as_mut().expect("a host in use is in memory")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: OpenQueues = OpenQueues { pages: true, resources: true };
+    const PAGES: OpenQueues = OpenQueues { pages: true, resources: false };
+    const RESOURCES: OpenQueues = OpenQueues { pages: false, resources: true };
+    const NONE: OpenQueues = OpenQueues { pages: false, resources: false };
+
+    #[test]
+    fn an_idle_host_has_work_where_something_waits_that_may_be_asked_for() {
+        let idle = || Slot { queued: 1, ..Slot::UNKNOWN };
+        assert!(idle().has_idle_work() && idle().has_idle_work_with(NONE));
+        let delay = crate::pace::Delay { length: Duration::ZERO, why: DelayReason::Configured };
+        for slot in [
+            Slot { queued: 0, ..idle() },
+            Slot { parked: true, ..idle() },
+            Slot { host: Some(Box::new(Host::new("h1.example", delay))), ..idle() },
+            Slot { closed: Closed::Nothing, ..idle() },
+        ] {
+            assert!(!slot.has_idle_work() && !slot.has_idle_work_with(BOTH), "{slot:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_opens_with_the_queue_that_has_something() {
+        for (closed, opens) in [
+            (Closed::No, [true, true, true, true]),
+            (Closed::Pages, [true, true, false, false]),
+            (Closed::Resources, [true, false, true, false]),
+            (Closed::Both, [true, true, true, false]),
+            (Closed::Nothing, [false, false, false, false]),
+        ] {
+            assert_eq!([BOTH, PAGES, RESOURCES, NONE].map(|open| closed.opens(open)), opens, "{closed:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_open_are_given_once() {
+        let mut hosts = Hosts::new(FingerprintKey([3; 32]));
+        for (id, closed, queued) in
+            [(0, Closed::No, 1), (1, Closed::Pages, 1), (2, Closed::Resources, 1), (3, Closed::Pages, 0)]
+        {
+            let at = Duration::from_millis(1_500);
+            hosts.put_idle(HostId(id), &format!("h{id}.example"), queued, at, DelayReason::Configured);
+            hosts.slot_mut(HostId(id)).closed = closed;
+        }
+        let opened: Vec<_> = hosts.reopen(PAGES).collect();
+        assert_eq!(opened, [(HostId(1), 2, 1)], "with its time, in whole seconds");
+        assert_eq!(hosts.reopen(PAGES).count(), 0);
+        assert_eq!(hosts.reopen(BOTH).map(|(id, ..)| id).collect::<Vec<_>>(), [HostId(2)]);
+    }
+
+    #[test]
+    fn times_are_rounded_up_to_whole_seconds() {
+        for (ms, expected) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (u64::MAX, u32::MAX)] {
+            assert_eq!(seconds(Duration::from_millis(ms)), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_name_is_a_gap_and_a_name_is_its_hosts_alone() {
+        let mut hosts = Hosts::new(FingerprintKey([3; 32]));
+        hosts.put_idle(HostId(2), "h2.example", 1, Duration::ZERO, DelayReason::Configured);
+        assert_eq!(hosts.gap(), Some(0));
+        for id in [0, 1] {
+            hosts.put_idle(HostId(id), &format!("h{id}.example"), 1, Duration::ZERO, DelayReason::Configured);
+        }
+        assert_eq!(hosts.gap(), None);
+        assert!(hosts.is_named(HostId(1), "h1.example"));
+        assert!(!hosts.is_named(HostId(1), "h2.example") && !hosts.is_named(HostId(7), "h7.example"));
+    }
+}

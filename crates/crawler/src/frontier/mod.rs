@@ -270,15 +270,12 @@ impl<S: Store> Frontier<S> {
         if self.open == open {
             return;
         }
-        let opens = open.pages && !self.open.pages || open.resources && !self.open.resources;
         self.open = open;
         for id in self.hosts.ids() {
             self.schedule_if_idle(id);
         }
-        if opens {
-            let reopened = self.hosts.reopen(open);
-            self.ready.extend(reopened.map(|(id, at, stamp)| Reverse((ReadyAt::seconds(at), stamp, id))));
-        }
+        let reopened = self.hosts.reopen(open);
+        self.ready.extend(reopened.map(|(id, at, stamp)| Reverse((ReadyAt::seconds(at), stamp, id))));
     }
 
     /// Which queues are open.
@@ -485,9 +482,6 @@ impl<S: Store> Frontier<S> {
 
     /// Tests what waits untested, and queues what is new.
     fn wake(&mut self, id: HostId) -> Result<(), StoreError> {
-        if !self.hosts[id].seen.is_loaded() {
-            self.load_seen(id)?;
-        }
         loop {
             let host = &mut self.hosts[id];
             match host.queue(Priority::Untested).head() {

@@ -11,6 +11,7 @@ use super::error::lost;
 use super::host::{Host, HostRecord, StoredAs};
 use super::idle::may_be_put_away;
 use super::item::QueuedUrl;
+use super::limits::FrontierLimits;
 use super::overlay::Overlay;
 use super::priority::Priority;
 use super::queue::{CHUNK, Chunk, NextUrl, Queue};
@@ -168,7 +169,7 @@ impl<S: Store> Frontier<S> {
         if journal == 0 {
             return Ok(());
         }
-        if all <= 2 * journal && journal > 16 * 1024 {
+        if is_sealed(journal, all) {
             for id in dirty {
                 self.seal(id, true)?;
             }
@@ -215,8 +216,7 @@ impl<S: Store> Frontier<S> {
             self.fold_until = self.journal_next;
         }
         // The longer the journal has become meanwhile, the more at once.
-        let many = self.limits.folded_at_once * (bytes / self.limits.journal_bytes.max(1)).max(1);
-        let rest = self.folding.len().saturating_sub(many);
+        let rest = self.folding.len().saturating_sub(at_once(&self.limits, bytes));
         let mut unasked = HashSet::new();
         for id in self.folding.split_off(rest) {
             // One that was put away meanwhile is in its block, with all that the journal holds of it.
@@ -328,6 +328,16 @@ impl<S: Store> Frontier<S> {
             self.hosts[id].groups.shrink();
         }
     }
+}
+
+/// Whether what would take so many bytes in the journal goes into unfinished chunks and blocks at once, which take `all` of them.
+pub(super) fn is_sealed(journal: usize, all: usize) -> bool {
+    all <= 2 * journal && journal > 16 * 1024
+}
+
+/// How many hosts one commit folds where the journal has so many bytes.
+pub(super) fn at_once(limits: &FrontierLimits, journal: usize) -> usize {
+    limits.folded_at_once * (journal / limits.journal_bytes.max(1)).max(1)
 }
 
 pub(super) fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> {

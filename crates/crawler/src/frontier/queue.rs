@@ -142,7 +142,7 @@ impl Queue {
         }
         // At `sealed` the rest of the chunk is in memory: a later seal starts it afresh from there.
         let done = was_on_disk && (self.head.is_multiple_of(CHUNK) || self.head == self.sealed);
-        if done || self.head.is_multiple_of(CHUNK) {
+        if done {
             self.loaded = None;
         }
         done.then(|| (self.head - 1) / CHUNK)
@@ -174,9 +174,6 @@ impl Queue {
             chunk.urls.extend(self.fresh.drain(..take));
             self.sealed += take as u64;
             self.journaled = self.journaled.max(self.sealed);
-            if self.loaded.as_ref().is_some_and(|loaded| loaded.first == chunk.first) {
-                self.loaded = None;
-            }
             write(number, chunk);
         }
     }

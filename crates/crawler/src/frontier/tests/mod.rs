@@ -1,7 +1,10 @@
 //! The frontier against a model of sets: whatever the order of offers, visits, commits and crashes, each URL that was
 //! committed is leased until it is settled, once, in a store that holds it packed.
 
+mod bounds;
+mod lost;
 mod memory;
+mod parts;
 mod queues;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -78,11 +78,15 @@ fn a_queue_that_opens_again_gives_what_waited_in_it_in_memory_or_not() {
         let store = Arc::new(MemoryStore::default());
         let mut frontier = with_closed_queues(&store, open);
         assert_eq!(drain(&mut frontier), [first; 3]);
+        // The first look finds that they were used, the second one puts all but one away.
         commit(&mut frontier);
+        commit(&mut frontier);
+        assert_eq!(frontier.hosts.in_memory(), 0);
         assert!(!frontier.has_prospect(now(9_000), Duration::MAX));
         assert!(frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
         assert!(!frontier.has_prospect_with(open, now(9_000), Duration::MAX));
         frontier.set_open(BOTH);
+        assert_eq!(frontier.open_queues(), BOTH);
         assert!(frontier.has_prospect(now(9_000), Duration::MAX));
         assert_eq!(drain(&mut frontier), [then; 3]);
         assert!(!frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
@@ -165,4 +169,97 @@ fn queues_of_format_2_are_read() {
     let hosts = super::super::idle_host::read_block(&block).unwrap();
     let plain = postcard::to_stdvec(&hosts).unwrap();
     assert_eq!(crate::packed::unpack(&block).unwrap(), plain, "a block without resources is as it was");
+}
+
+#[test]
+fn what_is_closed_for_all_opens_with_either_queue() {
+    const NONE: OpenQueues = OpenQueues { pages: false, resources: false };
+    for (open, first) in [(ONLY_PAGES, "/page-1"), (ONLY_RESOURCES, "/page-2")] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = with_closed_queues(&store, NONE);
+        assert!(drain(&mut frontier).is_empty() && frontier.has_closed());
+        commit(&mut frontier);
+        commit(&mut frontier);
+        assert_eq!(frontier.hosts.in_memory(), 0);
+        assert!(frontier.has_prospect_with(open, now(9_000), Duration::MAX));
+        frontier.set_open(open);
+        assert_eq!(drain(&mut frontier), [first; 3]);
+    }
+}
+
+#[test]
+fn what_waits_untested_may_be_a_page_or_a_resource() {
+    for (open, is_leased) in
+        [(ONLY_PAGES, true), (ONLY_RESOURCES, true), (OpenQueues { pages: false, resources: false }, false)]
+    {
+        let mut frontier = few(&Arc::default(), 8);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.host_mut(id).push(Priority::Untested, item(&url(1, 1), false));
+        frontier.set_open(open);
+        assert_eq!(frontier.has_work(id), is_leased, "{open:?}");
+    }
+}
+
+#[test]
+fn a_host_that_is_skipped_with_all_that_it_has_gives_no_resources() {
+    for (reason, is_leased) in
+        [("crawl-delay 900 s is over max-crawl-delay", false), ("max-pages-per-host 9", true)]
+    {
+        let mut frontier = few(&Arc::default(), 8);
+        let resource = url(1, 1);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.park(id, reason);
+        assert_eq!(frontier.lease(now(9_000)).unwrap().is_some(), is_leased, "{reason}");
+    }
+}
+
+#[test]
+fn a_full_host_that_is_put_away_has_work_as_long_as_it_may_hold_resources() {
+    for (priority, has_work) in
+        [(Priority::Resource, true), (Priority::Untested, true), (Priority::Link, false)]
+    {
+        let mut frontier = few(&Arc::default(), 1);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.host_mut(id).push(priority, item(&url(1, 1), priority == Priority::Resource));
+        frontier.queued += 1;
+        frontier.counts_mut(id).pages = 9;
+        frontier.park(id, "max-pages-per-host 9");
+        for n in 0..3 {
+            offer(&mut frontier, &host_url(n), false);
+            commit(&mut frontier);
+        }
+        assert!(frontier.hosts.is_idle(id));
+        assert_eq!(frontier.has_work(id), has_work, "{priority:?}");
+        // The same in the next process, which finds it in its block.
+        let mut again = few(frontier.store(), 1);
+        assert!(again.hosts.is_idle(id) && again.has_work(id), "nothing skips it yet");
+        again.park_full(10).unwrap();
+        assert!(again.has_work(id), "nine pages aren't ten");
+        again.park_full(9).unwrap();
+        assert!(again.hosts.is_idle(id));
+        assert_eq!(again.has_work(id), has_work, "{priority:?}");
+    }
+}
+
+#[test]
+fn a_queued_url_is_queued_again_behind_the_others() {
+    for most in [8, 1] {
+        let mut frontier = few(&Arc::default(), most);
+        let id = frontier.host_id("h1.example").unwrap();
+        offer(&mut frontier, &url(1, 1), true);
+        frontier.requeue(id, item(&url(1, 2), true));
+        frontier.requeue(id, item(&url(1, 3), false));
+        assert_eq!(frontier.requeue_held(id, item(&url(1, 4), false)), None, "there are no budgets");
+        assert_eq!((frontier.queued_of(id), frontier.counts().queued), (4, 4));
+        for n in 0..3 {
+            offer(&mut frontier, &host_url(n), false);
+            commit(&mut frontier);
+        }
+        assert_eq!(frontier.hosts.is_idle(id), most == 1);
+        assert_eq!(frontier.queued_of(id), 4);
+        let paths = drain(&mut frontier);
+        let own: Vec<_> = paths.iter().filter(|path| path.starts_with("/page")).collect();
+        assert_eq!(own, ["/page-1", "/page-3", "/page-4", "/page-2"]);
+    }
 }

@@ -1,0 +1,163 @@
+//! Stores in which something is missing, and what the next process takes up.
+
+use super::*;
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+fn reopened(
+    store: &Arc<MemoryStore>,
+    rest: Option<Duration>,
+    most: usize,
+) -> Result<Frontier<MemoryStore>, StoreError> {
+    let opening = Opening { now: now(5_000), clock: None, rest, names: &mut |_| {} };
+    let limits = FrontierLimits { hosts_in_memory: most, ..FrontierLimits::default() };
+    Frontier::reopen(store, limits, delay(Duration::ZERO), KEY, opening)
+}
+
+fn forget(store: &MemoryStore, tree: Tree, key: &[u8]) {
+    store.commit(vec![Write { tree, key: key.to_vec(), value: None }]).unwrap();
+}
+
+fn keys(store: &MemoryStore, tree: Tree) -> Vec<Vec<u8>> {
+    store.scan(tree, &[]).map(|pair| pair.unwrap().0).collect()
+}
+
+/// A host with a record and three URLs, one of them in the last journal entry.
+fn with_a_record(change: impl FnOnce(&mut Frontier<MemoryStore>, HostId)) -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, FrontierLimits::default());
+    offer(&mut frontier, &url(1, 1), true);
+    let id = frontier.known("h1.example").unwrap();
+    frontier.counts_mut(id).requests = 1;
+    commit(&mut frontier);
+    change(&mut frontier, id);
+    commit(&mut frontier);
+    store
+}
+
+#[test]
+fn a_journal_entry_that_is_missing_is_noticed_by_urls_or_by_what_was_seen() {
+    let changes: [fn(&mut Frontier<MemoryStore>, HostId); 2] = [
+        |frontier, id| frontier.requeue(id, item(&url(1, 1), false)),
+        |frontier, id| assert!(frontier.know(id, Fingerprint(7)).unwrap()),
+    ];
+    for (n, change) in changes.into_iter().enumerate() {
+        let store = with_a_record(change);
+        assert!(reopened(&store, None, 9).is_ok(), "{n}");
+        forget(&store, Tree::Journal, keys(&store, Tree::Journal).last().unwrap());
+        let error = reopened(&store, None, 9).unwrap_err().to_string();
+        assert!(error.contains("h1.example"), "{n}: {error}");
+    }
+}
+
+#[test]
+fn a_host_that_is_missing_is_noticed() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, FrontierLimits::default());
+    for host in 1..=3 {
+        let id = frontier.host_id(&format!("h{host}.example")).unwrap();
+        frontier.counts_mut(id).requests = 1;
+    }
+    commit(&mut frontier);
+    assert!(reopened(&store, None, 9).is_ok());
+    forget(&store, Tree::Hosts, &HostId(1).key());
+    assert!(reopened(&store, None, 9).unwrap_err().to_string().contains("host 1"));
+}
+
+#[test]
+fn a_fingerprint_that_is_missing_in_a_block_is_noticed() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, FrontierLimits::default());
+    // Two blocks of 512 fingerprints, the second one with 88.
+    for n in 0..600 {
+        offer(&mut frontier, &url(1, n), true);
+    }
+    commit(&mut frontier);
+    let id = frontier.known("h1.example").unwrap();
+    frontier.seal(id, true).unwrap();
+    frontier.mark(id);
+    commit(&mut frontier);
+    let blocks = keys(&store, Tree::Seen);
+    assert_eq!(blocks.len(), 2);
+    let mut again = reopened(&store, None, 9).unwrap();
+    assert_eq!(offer(&mut again, &url(1, 599), true), Admitted::Seen);
+    for block in blocks {
+        let whole = store.get(Tree::Seen, &block).unwrap().unwrap();
+        let short = whole[8..].to_vec();
+        store.commit(vec![Write::put(Tree::Seen, block.clone(), short)]).unwrap();
+        let mut again = reopened(&store, None, 9).unwrap();
+        assert!(again.is_seen(id, Fingerprint(1)).unwrap_err().to_string().contains("fingerprints"));
+        store.commit(vec![Write::put(Tree::Seen, block, whole)]).unwrap();
+    }
+}
+
+#[test]
+fn a_host_without_a_wait_is_not_written_again_at_every_start() {
+    let store = with_a_record(|_, _| {});
+    let mut again = reopened(&store, None, 9).unwrap();
+    let (_, writes) = again.cut(now(5_000)).unwrap();
+    assert!(writes.is_empty(), "{writes:?}");
+}
+
+/// A host that is put away while it waits so long, with a gap of 5 s; `asked` says that it was asked before.
+fn put_away_waiting(length: Duration, why: DelayReason, asked: bool) -> (Arc<MemoryStore>, HostId) {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    offer(&mut frontier, &url(1, 1), true);
+    let id = frontier.known("h1.example").unwrap();
+    frontier.set_gap(id, delay(secs(5)));
+    frontier.counts_mut(id).requests = asked.into();
+    frontier.counts_mut(id).slowest_ms = 1_500;
+    frontier.wait(id, secs(1_000) + length, Delay { length, why });
+    for n in 0..3 {
+        offer(&mut frontier, &host_url(n), false);
+        commit(&mut frontier);
+    }
+    assert!(frontier.hosts.is_idle(id));
+    (store, id)
+}
+
+#[test]
+fn a_pause_of_a_host_put_away_is_on_record_again_where_it_starts_over_and_a_delay_is_not() {
+    // No clock says how long the process before was gone.
+    for (length, is_in_memory) in [(secs(60), true), (secs(3), false), (Duration::ZERO, false)] {
+        let (store, id) = put_away_waiting(length, DelayReason::RetryAfter, true);
+        let mut again = reopened(&store, None, 1).unwrap();
+        assert_eq!(!again.hosts.is_idle(id), is_in_memory, "{length:?}");
+        assert_eq!(again.dirty.contains(&id), is_in_memory, "{length:?}");
+        again.load(id).unwrap();
+        let waits = again.not_before(id).saturating_sub(secs(5_000));
+        assert!(waits >= length.max(secs(5)), "{waits:?}");
+    }
+}
+
+#[test]
+fn a_host_put_away_by_another_process_waits_from_the_start_of_this_one() {
+    let (store, id) = put_away_waiting(secs(3), DelayReason::RetryAfter, true);
+    let mut again = reopened(&store, Some(secs(0)), 1).unwrap();
+    assert!(again.hosts.is_idle(id));
+    again.load(id).unwrap();
+    // 1.5 s that its server may be at work, its gap of 5 s, in whole seconds.
+    assert_eq!(again.not_before(id), secs(5_007));
+    assert_eq!(again.state(id).waited.length, secs(7));
+    assert_eq!(again.hosts[id].last_end, Some(secs(5_000) + Duration::from_millis(1_500)));
+}
+
+#[test]
+fn a_host_put_away_by_this_process_keeps_its_own_wait() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    offer(&mut frontier, &url(1, 1), true);
+    let id = frontier.known("h1.example").unwrap();
+    let pause = Delay { length: secs(60), why: DelayReason::RetryAfter };
+    frontier.wait(id, secs(1_010), pause);
+    for n in 0..3 {
+        offer(&mut frontier, &host_url(n), false);
+        commit(&mut frontier);
+    }
+    assert!(frontier.hosts.is_idle(id));
+    frontier.load(id).unwrap();
+    assert_eq!((frontier.not_before(id), frontier.state(id).waited), (secs(1_010), pause));
+}
