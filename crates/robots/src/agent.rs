@@ -136,6 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_name_in_latin1_is_ours_letter_by_letter() {
+        assert!(same_name_in_latin1(b"R\xd6BOT", "r\u{f6}bot"));
+        assert!(!same_name_in_latin1(b"R\xd6BIT", "r\u{f6}bot"));
+        assert!(!same_name_in_latin1("r\u{f6}bot".as_bytes(), "r\u{f6}bot"), "this is UTF-8");
+        assert!(!same_name_in_latin1(b"robot", "robot"), "and so is this");
+    }
+
+    #[test]
     fn the_token_is_the_whole_name_without_version() {
         let rows = [
             ("SuperRobot/1.0 (+https://a.example)", "superrobot", ""),

@@ -144,6 +144,10 @@ mod tests {
         assert_eq!(text("/ツ".as_bytes()), "/%E3%83%84");
         assert_eq!(text(b"/a b|<c>[d]"), "/a%20b%7C%3Cc%3E%5Bd%5D");
         assert_eq!(text(b"/a%zz%2"), "/a%zz%2");
+        // No escape is decoded into the place where it would complete another one.
+        assert_eq!(text(b"/%%34%31"), "/%%341");
+        assert_eq!(text(b"/%4%31"), "/%4%31");
+        assert_eq!(text(b"/%g%41"), "/%gA");
         assert_eq!(text(b"/?a=b&c;d,e:f@g!h$i'j(k)l*m+n"), "/?a=b&c;d,e:f@g!h$i'j(k)l*m+n");
     }
 

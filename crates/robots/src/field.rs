@@ -178,4 +178,19 @@ mod tests {
             assert_eq!(likely(unknown), None);
         }
     }
+
+    #[test]
+    fn a_guess_is_at_most_two_letters_off_and_less_than_a_quarter() {
+        assert_eq!(likely(b"alloy"), Some(Field::Allow));
+        assert_eq!(likely(b"visit_time"), Some(Field::VisitTime));
+        assert_eq!(likely(b"request rate"), Some(Field::RequestRate));
+        for unknown in [&b"sitxmxp"[..], b"hoss"] {
+            assert_eq!(likely(unknown), None);
+        }
+        for (a, b, expected) in
+            [("", "", 0), ("ab", "", 2), ("", "ab", 2), ("xxallow", "allow", 2), ("alolw", "allow", 2)]
+        {
+            assert_eq!(distance(a.as_bytes(), b.as_bytes()), expected, "{a} {b}");
+        }
+    }
 }

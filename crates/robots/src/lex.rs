@@ -123,4 +123,19 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn a_line_is_cut_where_it_is_longer_than_it_may_be() {
+        let of = |length: usize, limited| {
+            let text = [&b"a:"[..], &vec![b'x'; length - 2]].concat();
+            let line = Lines::new(&text, limited).next().expect("a line");
+            (line.cut, line.raw.len())
+        };
+        assert_eq!(of(LINE_LIMIT, true), (false, LINE_LIMIT));
+        assert_eq!(of(LINE_LIMIT + 1, true), (true, LINE_LIMIT));
+        assert_eq!(of(LINE_LIMIT + 1, false), (false, LINE_LIMIT + 1));
+        // The colon is the first byte that is cut off.
+        let text = [&vec![b'a'; LINE_LIMIT][..], b": b"].concat();
+        assert_eq!(Lines::new(&text, true).map(|line| line.content).collect::<Vec<_>>(), [Content::Junk]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The decision of RFC 9309: the longest matching rule.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use crate::Additions;
 use crate::bytes::{BLANK, DOLLAR, classes, words};
@@ -52,10 +53,10 @@ impl Longest {
         }
         let Build { entries, arena, used } = build;
         // The place in the file comes last, so the first of equal rules is named as the deciding one.
-        let mut order: Vec<(u32, bool, u32)> =
-            (0..).zip(&entries).map(|(i, entry)| (u32::MAX - entry.length, !entry.place.allow, i)).collect();
+        let mut order: Vec<(Reverse<u32>, bool, u32)> =
+            (0..).zip(&entries).map(|(i, entry)| (Reverse(entry.length), !entry.place.allow, i)).collect();
         order.sort_unstable();
-        let entry = |&(_, _, i): &(u32, bool, u32)| &entries[i as usize];
+        let entry = |&(_, _, i): &(Reverse<u32>, bool, u32)| &entries[i as usize];
         let longest = Self {
             patterns: order.iter().map(|key| entry(key).pattern).collect(),
             rules: order.iter().map(|key| entry(key).place).collect(),

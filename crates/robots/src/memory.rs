@@ -20,3 +20,15 @@ pub fn shared(text: &str) -> usize {
 pub fn texts(texts: &[String], capacity: usize) -> usize {
     list::<String>(capacity) + texts.iter().map(|text| block(text.capacity())).sum::<usize>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_text_has_two_counters_of_eight_bytes() {
+        // 105 and 16 bytes, and 8 of the allocator, in steps of 16.
+        assert_eq!(shared(&"x".repeat(105)), 144);
+        assert_eq!(shared(&"x".repeat(104)), 128);
+    }
+}

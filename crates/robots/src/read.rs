@@ -241,13 +241,13 @@ impl<'a, 's> Reader<'a, 's> {
         if odd & BLANK != 0 {
             add(Kind::SeveralPaths);
         }
-        if odd & DOLLAR != 0 && memchr::memchr(b'$', value).is_some_and(|at| at + 1 < value.len()) {
+        if memchr::memchr(b'$', value).is_some_and(|at| at + 1 < value.len()) {
             add(Kind::DollarInside);
         }
-        if odd & PERCENT != 0 && has_bad_escape(value) {
+        if has_bad_escape(value) {
             add(Kind::BadEscape);
         }
-        if odd & HIGH != 0 && std::str::from_utf8(value).is_err() {
+        if std::str::from_utf8(value).is_err() {
             add(Kind::NotUtf8);
         }
         if value.contains(&0) {

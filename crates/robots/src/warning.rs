@@ -321,3 +321,15 @@ pub(crate) fn lossy(bytes: &[u8], most: usize) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_cut_and_has_no_control_characters() {
+        assert_eq!(lossy(b"abc", 3), "abc");
+        assert_eq!(lossy(b"abcd", 3), "abc\u{2026}");
+        assert_eq!(lossy(b"a\tb\x01\x1bc", 9), "a\tbc");
+    }
+}

@@ -140,18 +140,13 @@ enum Asked {
 
 /// The values of one line: one by the grammar; where an intermediary joined several by commas, the longest of each form.
 fn longest(line: &str) -> impl Iterator<Item = Asked> {
-    let whole = value(line);
-    let parts: Vec<&str> = if whole.is_none() { line.split(',').collect() } else { Vec::new() };
+    let parts: Vec<&str> = line.split(',').collect();
     let seconds = parts.iter().filter_map(|part| delta_seconds(part)).max();
     // A date has a comma of its own, but for that of asctime.
     let dates = parts.iter().filter_map(|part| http_date(part));
     let pairs = parts.windows(2).filter_map(|pair| http_date(&pair.join(",")));
     let latest = dates.chain(pairs).max();
-    [whole, seconds.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
-}
-
-fn value(text: &str) -> Option<Asked> {
-    delta_seconds(text).map(Asked::For).or_else(|| http_date(text).map(Asked::Until))
+    [seconds.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
 }
 
 /// Reads digits; more than fit are as many as fit (RFC 9111 section 1.2.2).
