@@ -99,7 +99,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn restore(ends: SeenEnds) -> Self {
-        Self { sealed: ends.sealed, journaled: ends.sealed, ..Self::default() }
+        Self { sealed: ends.sealed, ..Self::default() }
     }
 
     /// As [`Seen::restore`], with the fingerprints that are in no block and were stored elsewhere.

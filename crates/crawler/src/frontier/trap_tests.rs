@@ -113,6 +113,14 @@ fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     assert_eq!(frontier.counts().queued, 0);
     commit(&mut frontier);
     assert_eq!(store.scan(Tree::Queue, &[]).count(), 0, "an empty queue leaves no chunk");
+    // A seed and a resource are asked for whatever the group says.
+    let id = frontier.known("a.test").unwrap();
+    let url = CrawlUrl::parse("http://a.test/cal?month=7").unwrap();
+    let link = QueuedUrl::link(&url, 1, None);
+    assert_eq!(frontier.requeue_held(id, link.clone()).unwrap().budget, Budget::SamePages);
+    assert_eq!(frontier.requeue_held(id, link.marked(super::Marks::RESOURCE)), None);
+    assert_eq!(frontier.requeue_held(id, QueuedUrl::seed(&url)), None);
+    assert_eq!(frontier.counts().queued, 2);
 }
 
 #[test]

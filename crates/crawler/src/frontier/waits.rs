@@ -232,13 +232,6 @@ impl<S: Store> Frontier<S> {
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
     pub fn has_prospect(&self, now: Now, most: Duration) -> bool {
-        let soon = |why: DelayReason, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
-        self.hosts.slots().any(|(_, slot)| {
-            if let Some(host) = slot.host() {
-                host.leased.is_some() || host.has_work(self.open) && soon(host.wait.why, host.not_before)
-            } else {
-                slot.has_idle_work() && soon(slot.why, Duration::from_secs(u64::from(slot.at)))
-            }
-        })
+        self.has_prospect_with(self.open, now, most)
     }
 }

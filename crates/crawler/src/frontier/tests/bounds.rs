@@ -32,6 +32,8 @@ fn the_seen_sets_that_were_used_longest_ago_are_forgotten_down_to_three_quarters
             // A hundred are in memory. The first host is used again: the second one is now that which wasn't for longest.
             assert_eq!(offer(&mut frontier, &url(1, 0), true), Admitted::Seen);
         }
+        // 61 remained, and 19 came.
+        assert_eq!(frontier.seen_loaded, [20, 40, 60, 80, 100, 80, 100, 80][usize::from(host) - 1], "{host}");
     }
     // The 101st fingerprint forgets hosts 2 and 3, which leaves 61; the next 101st one hosts 4 and 5.
     let all = ids(&mut frontier, 1..9);
@@ -303,4 +305,67 @@ fn hosts_put_away_are_listed_as_long_as_urls_of_them_wait() {
     assert!(rows.contains(&("h1.example".to_owned(), "retry-after".to_owned(), 1)), "{rows:?}");
     assert!(rows.iter().all(|(host, ..)| host != "h2.example"), "{rows:?}");
     assert_eq!(frontier.remaining_hosts(), rows.len() as u64);
+}
+
+#[test]
+fn a_sitemap_waits_while_its_host_is_held() {
+    let mut frontier = open(&Arc::default(), FrontierLimits::default());
+    let url = CrawlUrl::parse("http://h1.example/sitemap.xml").unwrap();
+    let id = frontier.host_id(url.host()).unwrap();
+    let (fingerprint, at) = (url.fingerprint(&KEY), jiff::Timestamp::UNIX_EPOCH);
+    let record = SitemapRecord::found(url.to_string(), SitemapFound::WellKnown, String::new(), at);
+    let (key, value) = (link_key(id, fingerprint), record.write().unwrap());
+    frontier.put(Tree::Sitemaps, key.clone(), value.clone());
+    assert_eq!(frontier.get(Tree::Sitemaps, &key).unwrap(), Some(value), "as the next commit will leave it");
+    assert_eq!(frontier.get(Tree::Sitemaps, b"other").unwrap(), None);
+    frontier.send_sitemap(id, fingerprint);
+    frontier.hold_visits(id);
+    // Its robots fetches go on.
+    frontier.send(id, RobotsFetch::new(super::url(9, 9).origin(), super::url(1, 77)));
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    assert!(matches!(permit.lease().work, Work::RobotsFetch(_)));
+    settle(&mut frontier, permit, true, None);
+    assert!(frontier.lease(now(2_000)).unwrap().is_none());
+    frontier.release_visits(id, delay(Duration::ZERO));
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    assert!(matches!(permit.lease().work, Work::Sitemap(_)));
+}
+
+#[test]
+fn a_sitemap_waits_while_pages_are_closed() {
+    let mut frontier = open(&Arc::default(), FrontierLimits::default());
+    let resource = url(1, 1);
+    offer_item(&mut frontier, &resource, item(&resource, true), true);
+    let id = frontier.known("h1.example").unwrap();
+    let sitemap = CrawlUrl::parse("http://h1.example/sitemap.xml").unwrap();
+    let (fingerprint, at) = (sitemap.fingerprint(&KEY), jiff::Timestamp::UNIX_EPOCH);
+    let record = SitemapRecord::found(sitemap.to_string(), SitemapFound::WellKnown, String::new(), at);
+    frontier.put(Tree::Sitemaps, link_key(id, fingerprint), record.write().unwrap());
+    frontier.send_sitemap(id, fingerprint);
+    frontier.set_open(OpenQueues { pages: false, resources: true });
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    assert!(matches!(permit.lease().work, Work::Visit(_)), "{:?}", permit.lease().work);
+    settle(&mut frontier, permit, true, None);
+    assert!(frontier.lease(now(2_000)).unwrap().is_none());
+}
+
+#[test]
+fn what_a_repair_knows_counts_among_the_sets_in_memory() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, FrontierLimits { seen_in_memory: 100, ..FrontierLimits::default() });
+    let all = ids(&mut frontier, 1..6);
+    for id in &all {
+        for n in 0..20 {
+            assert!(frontier.know(*id, Fingerprint(n)).unwrap());
+            assert!(!frontier.know(*id, Fingerprint(n)).unwrap(), "it was known");
+        }
+    }
+    for id in all.iter().rev() {
+        assert!(!frontier.know(*id, Fingerprint(0)).unwrap());
+    }
+    assert!(frontier.know(all[0], Fingerprint(20)).unwrap());
+    let loaded: Vec<bool> = all.iter().map(|id| frontier.hosts[*id].seen.is_loaded()).collect();
+    assert_eq!(loaded, [true, true, true, false, false], "the hosts used longest ago are forgotten");
+    assert_eq!(frontier.seen_loaded, 61);
+    assert!(!frontier.know(all[4], Fingerprint(7)).unwrap(), "what was forgotten is read again");
 }

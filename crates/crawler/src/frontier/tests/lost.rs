@@ -161,3 +161,83 @@ fn a_host_put_away_by_this_process_keeps_its_own_wait() {
     frontier.load(id).unwrap();
     assert_eq!((frontier.not_before(id), frontier.state(id).waited), (secs(1_010), pause));
 }
+
+#[test]
+fn a_repair_reads_the_urls_of_the_journal_of_chunks_and_of_blocks() {
+    use super::super::rebuild::{block_hosts, chunk_urls, journal_urls};
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 9);
+    for n in 0..70 {
+        offer(&mut frontier, &url(1, n), true);
+    }
+    commit(&mut frontier);
+    let values = |tree| store.scan(tree, &[]).map(|pair| pair.unwrap().1).collect::<Vec<_>>();
+    let waiting = |urls: &[QueuedUrl]| urls.iter().map(|url| url.path.to_string()).collect::<Vec<_>>();
+    let expected = |range: std::ops::Range<u16>| {
+        range.map(|n| url(1, n).path_and_query().to_owned()).collect::<Vec<_>>()
+    };
+    let [chunk] = &values(Tree::Queue)[..] else { panic!("one chunk of 64") };
+    let (first, urls) = chunk_urls(chunk).unwrap();
+    assert_eq!((first, waiting(&urls)), (0, expected(0..64)));
+    let [entry] = &values(Tree::Journal)[..] else { panic!("one entry") };
+    let stretches = journal_urls(entry).unwrap();
+    let [(id, queue, first, urls)] = &stretches[..] else { panic!("{stretches:?}") };
+    assert_eq!((*id, *queue, *first, waiting(urls)), (HostId(0), Priority::Link as u8, 64, expected(64..70)));
+    assert!(chunk_urls(b"nonsense").is_none() && journal_urls(b"\xff\xff").is_none());
+
+    let (store, id) = put_away_waiting(secs(3), DelayReason::RetryAfter, true);
+    let (_, block) = store.scan(Tree::IdleHosts, &[]).next().unwrap().unwrap();
+    let hosts = block_hosts(&block);
+    let (_, record, stretches) = hosts.iter().find(|(host, ..)| *host == id).unwrap();
+    assert_eq!(record.host, "h1.example");
+    let urls: Vec<_> = stretches.iter().filter(|(.., urls)| !urls.is_empty()).collect();
+    let [(host, queue, first, urls)] = urls[..] else { panic!("{stretches:?}") };
+    assert_eq!((*host, *queue, *first, waiting(urls)), (id, Priority::Link as u8, 0, expected(1..2)));
+}
+
+#[test]
+fn a_repair_takes_over_the_pace_the_pauses_and_the_counters_of_a_host() {
+    let pause = Delay { length: secs(60), why: DelayReason::RetryAfter };
+    let mut other = Host::new("h1.example", delay(secs(7)));
+    other.counts = HostCounts { requests: 5, pages: 3, ..HostCounts::default() };
+    other.pace = HostPace { pushbacks: 2, ..HostPace::default() };
+    other.robots_status = Some("allows".into());
+    (other.not_before, other.wait) = (secs(1_060), pause);
+    other.push(Priority::Link, item(&url(1, 1), false));
+    let record = other.record(now(1_000), None);
+    let mut frontier = open(&Arc::default(), FrontierLimits::default());
+    let id = frontier.host_id("h1.example").unwrap();
+    frontier.take_over(id, &record, now(5_000));
+    let state = frontier.state(id);
+    assert_eq!((state.counts, state.pace, state.gap.length), (other.counts, other.pace, secs(7)));
+    assert_eq!((state.not_before, state.waited.why), (secs(5_060), DelayReason::RetryAfter));
+    assert_eq!(frontier.hosts[id].robots_status.as_deref(), Some("allows"));
+    assert_eq!(frontier.counts().queued, 0, "its URLs are taken over one by one");
+}
+
+#[test]
+fn the_queue_of_one_host_is_read_alone() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    for host in 1..=3 {
+        offer(&mut frontier, &url(host, 1), true);
+        commit(&mut frontier);
+    }
+    for host in 1..=3_u8 {
+        let id = frontier.known(&format!("h{host}.example")).unwrap();
+        let urls: Vec<_> = stored_queue_of(&*store, id).unwrap().map(Result::unwrap).collect();
+        assert_eq!(urls.len(), 1, "{host}");
+        assert_eq!(stored_host(&*store, id).unwrap().unwrap().host, format!("h{host}.example"));
+    }
+    assert_eq!(stored_queue(&*store).unwrap().count(), 3);
+    assert!(stored_host(&*store, HostId(7)).unwrap().is_none());
+    // Of a host that the journal alone has, its entries say what waits and what was seen.
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 9);
+    for n in 1..=4 {
+        offer(&mut frontier, &url(1, n), true);
+        commit(&mut frontier);
+    }
+    let record = stored_host(&*store, HostId(0)).unwrap().unwrap();
+    assert_eq!((record.queues[Priority::Link as usize].tail, record.seen.count), (4, 4));
+}

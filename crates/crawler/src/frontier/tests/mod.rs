@@ -6,6 +6,7 @@ mod lost;
 mod memory;
 mod parts;
 mod queues;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicI64;

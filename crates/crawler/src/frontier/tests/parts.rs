@@ -197,6 +197,10 @@ fn a_queue_says_what_the_journal_and_what_chunks_would_take() {
     queue.push(item(&url(1, 1), false));
     assert_eq!(queue.costs(), (one, 4 * one + ENTRY));
     assert_eq!(queue.advance(), None, "two of the chunk remain");
+    let mut queue = Queue::restore(ends);
+    queue.push(item(&url(1, 1), false));
+    queue.push(item(&url(1, 1), false));
+    assert_eq!(queue.costs(), (2 * one, 5 * one + ENTRY));
 
     let mut seen = Seen::default();
     assert_eq!(seen.costs(), (0, 0));
@@ -207,6 +211,9 @@ fn a_queue_says_what_the_journal_and_what_chunks_would_take() {
     seen.journal();
     seen.insert(Fingerprint(3));
     assert_eq!(seen.costs(), (8, 32 + ENTRY));
+    let mut seen = Seen::restore(SeenEnds { sealed: 515, count: 515 });
+    seen.insert(Fingerprint(3));
+    assert_eq!(seen.costs(), (8, 4 * 8 + ENTRY), "three of the block are written again");
 
     let mut host = host();
     host.push(Priority::Link, item(&url(1, 1), false));
@@ -221,6 +228,49 @@ fn a_url_that_was_in_no_chunk_leaves_none_behind() {
     queue.push(item(&url(1, 1), false));
     assert_eq!(queue.advance(), None);
     assert!(queue.is_empty());
+}
+
+#[test]
+fn what_fills_a_chunk_or_a_block_is_sealed_with_it() {
+    for (count, chunks) in [(CHUNK - 1, 0), (CHUNK, 1), (2 * CHUNK, 2)] {
+        let mut queue = Queue::default();
+        for n in 0..count {
+            queue.push(item(&url(1, n as u16), false));
+        }
+        let mut written = Vec::new();
+        queue
+            .seal(false, |_| Ok::<_, ()>(None), |number, chunk| written.push((number, chunk.urls.len())))
+            .unwrap();
+        assert_eq!(written, (0..chunks).map(|number| (number, 64)).collect::<Vec<_>>(), "{count}");
+    }
+    for (count, blocks) in [(511, 0), (512, 1)] {
+        let mut seen = Seen::default();
+        for n in 0..count {
+            seen.insert(Fingerprint(n));
+        }
+        let mut written = Vec::new();
+        seen.seal(false, |_| Ok::<_, ()>(Vec::new()), |number, block| written.push((number, block.len())))
+            .unwrap();
+        assert_eq!(written, (0..blocks).map(|number| (number, 512)).collect::<Vec<_>>(), "{count}");
+    }
+}
+
+#[test]
+fn counters_add_up_and_of_the_slowest_response_the_larger_counts() {
+    let of = |n: u64, slowest_ms: u64| HostCounts {
+        requests: n,
+        pages: 2 * n,
+        bytes: 3 * n,
+        errors: 4 * n,
+        skipped: 5 * n,
+        robots_requests: 6 * n,
+        slowest_ms,
+    };
+    let mut counts = of(10, 300);
+    counts.add(&of(1, 200));
+    assert_eq!(counts, of(11, 300));
+    counts.add(&of(2, 400));
+    assert_eq!(counts, of(13, 400));
 }
 
 #[test]

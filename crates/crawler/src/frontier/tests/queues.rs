@@ -196,6 +196,7 @@ fn what_waits_untested_may_be_a_page_or_a_resource() {
         let id = frontier.host_id("h1.example").unwrap();
         frontier.host_mut(id).push(Priority::Untested, item(&url(1, 1), false));
         frontier.set_open(open);
+        assert_eq!(frontier.open_queues(), open);
         assert_eq!(frontier.has_work(id), is_leased, "{open:?}");
     }
 }
