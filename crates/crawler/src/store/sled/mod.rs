@@ -31,8 +31,9 @@ use super::{Pair, Store, StoreError, Tree, Write};
 /// than sled's default.
 pub const SEGMENT_SIZE: usize = 128 * 1024;
 
-/// The cache size that sled gets, in bytes. It counts about a third of what it uses.
-const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
+/// The cache size that sled gets, in bytes. It counts about a third of what it uses. With four times as much a page takes as much processor time
+/// (`docs/performance.md`).
+const CACHE_CAPACITY: u64 = 4 * 1024 * 1024;
 
 /// The same for those who only read, mostly once and in order: one page in each of sled's 256 parts of the cache. sled counts a
 /// leaf that lies in a file of its own as 32 bytes, so that a larger cache would hold thousands of them.
