@@ -27,17 +27,27 @@ const KINDS: &[(&str, &str)] = &[
     ("rates", "Request-rate: 1/#"),
     ("times of visits", "Visit-time: 0100-02#"),
     ("warnings", "Unknown-field-#: a value"),
+    ("sets of characters", "Disallow: /[abcdefgh][ijklmnop]?[!a-z]*[qrstuvwx]/#"),
+];
+
+/// What comes before the lines: a group of ours, one that restricts us (H8), and one of version 2.
+const GROUPS: &[&str] = &[
+    "User-agent: Super2Robot\nDisallow: /x\n",
+    "User-agent: Super2Robot\nDisallow: /x\n\nUser-agent: Super\nDisallow: /y\n",
+    "User-agent: Super2Robot\nRobot-version: 2.0.0\nDisallow: /x\n",
 ];
 
 #[test]
 fn what_a_file_takes_is_what_the_allocator_was_asked_for() {
     let _profiler = dhat::Profiler::builder().testing().build();
-    let agent = Agent::new("SuperRobot/1.0").with_aliases(["OtherRobot/1.0"]);
+    let agent = Agent::new("Super2Robot/1.0").with_aliases(["OtherRobot/1.0"]);
     for dialect in
         [Dialect::Rfc9309, Dialect::Hardened, Dialect::Strictest, Dialect::Koster1994, Dialect::Conner1996]
     {
-        for (kind, line) in KINDS {
-            let mut file = "User-agent: SuperRobot\nDisallow: /x\n".to_owned();
+        for (group, (kind, line)) in
+            GROUPS.iter().flat_map(|group| KINDS.iter().map(move |kind| (group, kind)))
+        {
+            let mut file = (*group).to_owned();
             for n in 10..40 {
                 writeln!(file, "{}", line.replace('#', &n.to_string())).unwrap();
             }
@@ -49,7 +59,10 @@ fn what_a_file_takes_is_what_the_allocator_was_asked_for() {
             // glibc's malloc adds 8 bytes to a block, and rounds it up to 16, to 32 at least.
             let (least, most) = (bytes + 8 * blocks, bytes + 32 * blocks);
             let said = robots.memory();
-            assert!((least..=most).contains(&said), "{dialect}, {kind}: {said}, not {least} to {most}");
+            assert!(
+                (least..=most).contains(&said),
+                "{dialect}, {kind}: {said}, not {least} to {most}\n{group}"
+            );
         }
     }
 }
