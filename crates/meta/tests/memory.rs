@@ -36,6 +36,8 @@ fn what_consent_files_take_is_what_the_allocator_was_asked_for() {
         for field in [
             "Content-Usage: /a-path-that-is-long-enough-# train-ai=n",
             "Content-Signal: /p# ai-train=no, search=yes",
+            "Content-Usage: /p# Train-AI=n",
+            &format!("Content-Usage: /a-line-that-is-too-long-#{} train-ai=n", "/x".repeat(1_100)),
         ] {
             let file = format!("User-agent: *\n{}", lines(count, field));
             let robot = robots::Agent::new("SuperRobot/1.0");
