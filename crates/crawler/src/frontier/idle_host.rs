@@ -95,9 +95,12 @@ impl IdleHost {
     pub(super) fn of(id: HostId, host: &Host, now: Now, boot: Option<Boot>, process: u64) -> Self {
         let fresh = |queue: usize| host.queues[queue].fresh().cloned().collect();
         let milliseconds = |end: Duration| u64::try_from(end.as_millis()).unwrap_or(u64::MAX);
+        let mut record = host.record(now, boot);
+        // They are stored beside it.
+        record.groups.clear();
         Self {
             id: id.0,
-            record: HostRecord { groups: Vec::new(), ..host.record(now, boot) },
+            record,
             groups: host.groups.clone(),
             urls: [0, 1, 2].map(fresh),
             resources: fresh(Priority::Resource as usize),
