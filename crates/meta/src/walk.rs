@@ -11,7 +11,7 @@ pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
 const OVERLAP: usize = 64;
 /// Longest text that is tried as a date, in bytes.
 const DATE_LIMIT: usize = 96;
-/// Separators that a date may hold.
+/// Places that are tried as the end of a date: separators, and where there are fewer of them the end of the text.
 const DATE_SEPARATORS: usize = 8;
 
 /// One element of a list.

@@ -30,8 +30,8 @@ impl Additions {
     pub const H8: Additions = Additions(1 << 7);
     /// `%24` and `%2A` of a URL are also compared as `$` and `*`; a URL is denied where either reading denies it.
     pub const H9: Additions = Additions(1 << 8);
-    /// A file in UTF-16 without a mark or in UTF-32 is decoded; NUL bytes, Unicode spaces, invisible characters and full-width `:`, `/`
-    /// and `*` are read as a person reads them. The file as it is counts as well: a URL is denied where any reading denies it.
+    /// A file in UTF-16 without a mark or in UTF-32 is decoded; NUL bytes, Unicode spaces, invisible characters and full-width `:`, `/`,
+    /// `*` and `#` are read as a person reads them. The file as it is counts as well: a URL is denied where any reading denies it.
     pub const H10: Additions = Additions(1 << 9);
     /// All but H7.
     pub const HARDENED: Additions = Additions(0b11_1011_1111);
