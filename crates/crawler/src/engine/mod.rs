@@ -25,6 +25,8 @@ mod rejudge;
 mod run;
 mod settings;
 mod settle;
+#[cfg(test)]
+mod settle_tests;
 mod settlement;
 mod shortage;
 mod sitemaps;

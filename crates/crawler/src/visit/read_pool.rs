@@ -53,6 +53,19 @@ impl BacklogBytes {
     }
 }
 
+#[cfg(test)]
+impl BacklogBytes {
+    /// So many bytes of a pool that nobody reads in.
+    pub(crate) fn of_a_test(bytes: usize) -> Self {
+        ReadPool::new(1).hold(bytes)
+    }
+
+    /// How many they are.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
 impl Drop for BacklogBytes {
     fn drop(&mut self) {
         if let Some((backlog, bytes)) = self.0.take() {
