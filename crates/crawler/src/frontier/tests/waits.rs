@@ -181,6 +181,7 @@ fn a_prospect_is_an_ordinary_gap_or_a_pause_that_ends_soon_enough() {
     }
 }
 
+#[cfg(feature = "cluster")]
 #[test]
 fn copied_hosts_leave_memory_where_their_blocks_still_have_them() {
     let store = Arc::new(MemoryStore::default());
