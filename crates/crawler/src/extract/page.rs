@@ -43,10 +43,10 @@ pub(super) struct UnreadMetas {
     pub(super) cut: Vec<usize>,
 }
 
-/// Links that there is room for from a page's first one on.
+/// Links that space is reserved for with a page's first one.
 const LINKS_OF_A_PAGE: usize = 64;
 
-/// Bytes that there is room for of each of their addresses.
+/// Bytes reserved for each of their addresses.
 const ADDRESS: usize = 32;
 
 /// Gathers what a page says.

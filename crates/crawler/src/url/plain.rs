@@ -1,4 +1,4 @@
-//! URLs that are as the parser would write them, told by their bytes: most links are, and parsing and writing each again took as long as
+//! URLs that are as the parser would write them, recognised by their bytes: most links are, and parsing and writing each again took as long as
 //! reading a third of a page's markup.
 //!
 //! Only what is certain counts as plain; everything else is the parser's. Source: WHATWG URL Standard, sections 3.5 (hosts), 4.4 (basic URL
@@ -82,14 +82,14 @@ pub(super) fn is_plain_path(path_and_query: &str) -> bool {
     true
 }
 
-/// Stands in a path as it is. `?` too, which ends it.
+/// Is in a path as it is. `?` too, which ends it.
 const IN_PATH: u8 = 1;
-/// Stands in a query as it is.
+/// Is in a query as it is.
 const IN_QUERY: u8 = 2;
 /// May begin `.`, `..` or one of their escapes.
 const DOT: u8 = 4;
 
-/// What each byte may be. `"`, `#`, `'`, `<`, `>`, `[`, `\`, `]`, `^`, `` ` ``, `{`, `|`, `}`, controls, blanks and what isn't ASCII are left to the parser.
+/// What each byte may be. `"`, `#`, `'`, `<`, `>`, `[`, `\`, `]`, `^`, `` ` ``, `{`, `|`, `}`, controls, blanks and what isn't ASCII are the parser's.
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let everywhere = *b"-_~!$&()*+,;=:@/%.?";

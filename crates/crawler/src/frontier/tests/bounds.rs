@@ -103,7 +103,7 @@ fn chunks_of_so_many_hosts_are_in_memory() {
         permits.push(frontier.lease(now(2_000)).unwrap().unwrap());
         let is_loaded = |host: &Host| matches!(host.queues[Priority::Link as usize].head(), NextUrl::Here(_));
         let loaded = frontier.hosts.iter().filter(|(_, host)| is_loaded(host)).count();
-        // The third one makes room first.
+        // For the third one another is dropped first.
         assert_eq!(loaded, [1, 2, 1, 2, 1][leased - 1], "{leased}");
     }
     for permit in permits {

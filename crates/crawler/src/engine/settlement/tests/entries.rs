@@ -17,7 +17,7 @@ fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()
 }
 
-/// What robots.txt said, told apart by its reason.
+/// What robots.txt said, distinguished by its reason.
 fn evidence(reason: &str) -> RobotsEvidence {
     RobotsEvidence { reason: reason.to_owned(), ..RobotsEvidence::default() }
 }
