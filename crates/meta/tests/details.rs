@@ -156,6 +156,26 @@ fn a_zone_has_hours_and_minutes_of_a_clock() {
         let shift = jiff::SignedDuration::from_mins(hours * 60 + minutes);
         assert_eq!(at(zone), Some(utc + shift), "{zone}");
     }
+    // RFC 822, section 5.1, and those of Alaska and Hawaii.
+    for (name, hours) in [
+        ("Z", 0),
+        ("UT", 0),
+        ("UTC", 0),
+        ("GMT", 0),
+        ("EST", 5),
+        ("EDT", 4),
+        ("CST", 6),
+        ("CDT", 5),
+        ("MST", 7),
+        ("MDT", 6),
+        ("PST", 8),
+        ("PDT", 7),
+        ("AKST", 9),
+        ("AKDT", 8),
+        ("HST", 10),
+    ] {
+        assert_eq!(at(name), Some(utc + jiff::SignedDuration::from_hours(hours)), "{name}");
+    }
     for zone in ["+0260", "+02:60", "+1600", "+2x00", "+:00"] {
         assert_eq!(at(zone), None, "{zone}");
     }

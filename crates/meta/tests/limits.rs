@@ -214,6 +214,16 @@ fn a_value_is_read_up_to_its_limit_and_beyond_it_for_what_restricts() {
 }
 
 #[test]
+fn a_link_is_read_up_to_the_limit_of_a_value() {
+    let canonical = |before: usize| {
+        let link = "<http://a.example/c>; rel=canonical";
+        by("SuperRobot", &[("Link", &(" ".repeat(before - link.len()) + link))], &[]).canonical
+    };
+    assert_eq!(canonical(VALUE).as_deref(), Some("http://a.example/c"));
+    assert_eq!(canonical(VALUE + 1), None);
+}
+
+#[test]
 fn a_piece_with_several_names_says_what_its_first_term_says() {
     let all = |value: &str| {
         let said = parse_header_line("X-Robots-Tag", value);

@@ -162,6 +162,8 @@ fn the_marks_of_a_url_say_how_it_was_found_and_which_queue_it_goes_into() {
     let plain = item(&url(1, 1), false);
     assert!(!plain.is_seed() && !plain.has_head_seen() && !plain.finding().is_seed());
     assert!(plain.clone().marked(Marks::HEAD_SEEN).has_head_seen());
+    let twice = plain.clone().marked(Marks::HEAD_SEEN).marked(Marks::HEAD_SEEN);
+    assert!(twice.has_head_seen(), "a mark stays where it is set again");
     assert!(QueuedUrl::seed(&url(1, 1)).finding().is_seed());
     assert_eq!(plain.priority(), Priority::Link);
     assert_eq!(QueuedUrl::seed(&url(1, 1)).priority(), Priority::First);
