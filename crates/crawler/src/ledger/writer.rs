@@ -14,10 +14,12 @@ pub(super) const STATE: &str = "ledger";
 
 /// Loose values are folded when there are so many of them, or of their entries.
 const FOLD_VALUES: usize = 16;
-const FOLD_ENTRIES: usize = 512;
+const FOLD_ENTRIES: usize = 256;
 
-/// Most entries of a value: it then has about 2 KB packed, so that a leaf of sled, with 16 of them, stays in its log and can leave
-/// its cache.
+/// Bytes of a folded value, packed: a leaf of sled, with up to 17 of them and with loose ones, then stays in its log and can leave its cache.
+const TARGET: usize = 1536;
+
+/// Most entries of a folded value.
 const MOST_ENTRIES: usize = 64;
 
 /// How far the chain has come; JSON in `meta`, written with every value.
@@ -76,6 +78,8 @@ pub struct Ledger {
     loose: Vec<(Decision, Head)>,
     /// First entries of the loose values.
     values: Vec<u64>,
+    /// Entries that fill a folded value, as far as is known.
+    entries_a_value: usize,
 }
 
 impl Ledger {
@@ -88,7 +92,13 @@ impl Ledger {
                 return Err(unreadable("the ledger has entries, but no head"));
             }
             let state = State { count: 0, head: first, loose: 0 };
-            return Ok(Self { state, before: first, loose: Vec::new(), values: Vec::new() });
+            return Ok(Self {
+                state,
+                before: first,
+                loose: Vec::new(),
+                values: Vec::new(),
+                entries_a_value: MOST_ENTRIES,
+            });
         };
         let state: State = serde_json::from_slice(&value).map_err(unreadable)?;
         let fresh = Self {
@@ -96,13 +106,20 @@ impl Ledger {
             before: state.head,
             loose: Vec::new(),
             values: Vec::new(),
+            entries_a_value: MOST_ENTRIES,
         };
         Ok(Self::restore(store, state)?.unwrap_or(fresh))
     }
 
     /// Reads the loose values; none if they aren't what the chain says.
     fn restore<S: Store>(store: &S, state: State) -> Result<Option<Self>, StoreError> {
-        let mut ledger = Self { state, before: state.head, loose: Vec::new(), values: Vec::new() };
+        let mut ledger = Self {
+            state,
+            before: state.head,
+            loose: Vec::new(),
+            values: Vec::new(),
+            entries_a_value: MOST_ENTRIES,
+        };
         let mut seq = state.loose;
         let mut head = None;
         while seq < state.count {
@@ -166,18 +183,24 @@ impl Ledger {
         for value in self.values.drain(..) {
             writes.push(Write::remove(Tree::Ledger, value.to_be_bytes()));
         }
-        let mut seq = self.state.loose;
-        let mut before = self.before;
-        let mut entries = Vec::with_capacity(self.loose.len().min(MOST_ENTRIES));
-        let last = self.loose.len().saturating_sub(1);
-        for (index, (decision, head)) in self.loose.drain(..).enumerate() {
-            entries.push(decision);
-            if entries.len() == MOST_ENTRIES || index == last {
-                writes.push(put(seq, block::write(before, head, &entries)));
-                seq += entries.len() as u64;
-                before = head;
-                entries.clear();
+        let (mut seq, mut before) = (self.state.loose, self.before);
+        let (entries, heads): (Vec<_>, Vec<_>) = self.loose.drain(..).unzip();
+        let mut done = 0;
+        while done < entries.len() {
+            let count = self.entries_a_value.min(entries.len() - done);
+            let after = heads[done + count - 1];
+            let value = block::write(before, after, &entries[done..done + count]);
+            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST_ENTRIES);
+            if value.len() > TARGET * 5 / 4 && fitting < count {
+                self.entries_a_value = fitting;
+                continue;
             }
+            if count == self.entries_a_value && value.len() < TARGET * 3 / 4 {
+                self.entries_a_value = fitting;
+            }
+            writes.push(put(seq, value));
+            seq += count as u64;
+            (done, before) = (done + count, after);
         }
         self.state.loose = self.state.count;
         self.before = self.state.head;

@@ -2,7 +2,7 @@
 //!
 //! Each page has a number, from 0. A value of tree `pages` holds the records of a run of numbers, and its key is the first
 //! of them; a value of tree `links` likewise. The records of a commit are first in a value of their own, links included;
-//! when enough have gathered they are joined into values of about 2 KB. Tree `page_index` leads from fingerprints to numbers.
+//! when enough have gathered they are joined into values of about 1.5 KB. Tree `page_index` leads from fingerprints to numbers.
 //! `docs/storage.md` gives the format and the reasons.
 
 mod block;
