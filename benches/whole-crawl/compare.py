@@ -29,14 +29,23 @@ parser.add_argument("--bin", required=True, help="directory of web, floor and sp
 parser.add_argument("--scrapy-pages", type=int, default=1000, help="pages after which Scrapy ends (it takes 8 ms a page)")
 parser.add_argument("--only", action="append", metavar="NAME", help="name of a program as in the table; repeatable")
 parser.add_argument("--readers", type=int, default=0, metavar="N", help="measure a crawl with a delay beside N readers instead")
+parser.add_argument("--slow-sync", type=int, default=0, metavar="MS", help="have each fsync and fdatasync of the programs take so much longer (needs cc)")
 parser.add_argument("--json", help="file for the figures")
 options = parser.parse_args()
+
+
+def slow_sync(work):
+    """The environment in which a sync takes longer."""
+    library = os.path.join(work, "slow_sync.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_sync.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return {**os.environ, "LD_PRELOAD": library, "SLOW_SYNC_MS": str(options.slow_sync)}
 
 
 def measured(words, beside=None):
     """Runs a program to its end; wall seconds, CPU seconds and the peak of its memory in MB."""
     start = time.monotonic()
-    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = []
     reading = threading.Thread(target=lambda: said.append(child.stderr.read()), daemon=True)
     reading.start()
@@ -179,7 +188,8 @@ def readers(work):
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-with tempfile.TemporaryDirectory(prefix="whole-crawl.") as work:
+with tempfile.TemporaryDirectory(prefix="whole-crawl.") as work, tempfile.TemporaryDirectory(prefix="slow-sync.") as beside_it:
+    environment = slow_sync(beside_it) if options.slow_sync else None
     found = readers(work) if options.readers else compare(work)
 if options.json:
     with open(options.json, "w") as file:
