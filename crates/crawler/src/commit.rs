@@ -1,7 +1,8 @@
 //! The only writer: archive, then database, then the acknowledgement.
 //!
-//! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
-//! is acknowledged survives kill -9 and power loss. The ledger gets a digest of each record and capture that is stored.
+//! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush; fsync, acknowledge. What is acknowledged survives
+//! kill -9 and power loss; what is flushed survives kill -9, and the next commit may be written while it is synced. The ledger gets a
+//! digest of each record and capture that is stored.
 
 mod bodies;
 mod discovered;
@@ -29,7 +30,7 @@ use crate::record::{
     Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind,
     Withdrawal, encode_links,
 };
-use crate::store::{Store, StoreError, Tree, Write};
+use crate::store::{Durability, Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 use crate::visit::BacklogBytes;
 use crate::warc::{self, Encoded, Location, Metadata, Position, WarcInfo, WarcWriter, WrittenFile};
@@ -330,6 +331,15 @@ impl<S: Store> Committer<S> {
 
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
+        match self.write(batch)? {
+            Durability::PowerCut => Ok(()),
+            Durability::Process => Ok(self.store.sync()?),
+        }
+    }
+
+    /// Writes a batch, which survives the end of the process then. It is durable once the store is synced, unless it is already: so is what
+    /// is followed by what mustn't precede it: captures overwritten, the index of a complete file, the full-text index.
+    pub fn write(&mut self, batch: Batch) -> Result<Durability, CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
         let Batch { mut decisions, totals, held, archive, .. } = batch;
         let mut seals = Seals::default();
@@ -372,15 +382,22 @@ impl<S: Store> Committer<S> {
             let end = End { file: end.file, offset: end.offset };
             writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
         }
-        self.store.commit(writes)?;
+        let has_complete = self.warc.as_ref().is_some_and(WarcWriter::has_complete);
+        let is_followed = self.index.is_some() || scrub || has_complete || !withdrawals.is_empty();
+        let durability = if is_followed {
+            self.store.commit(writes)?;
+            Durability::PowerCut
+        } else {
+            self.store.write(writes)?
+        };
         self.index_complete_files();
         // Not before: until then they are looked for here.
         drop((robots, site_files));
         self.withdraw(withdrawals)?;
-        match &mut self.index {
-            Some(index) => index.committed(held),
-            None => Ok(()),
+        if let Some(index) = &mut self.index {
+            index.committed(held)?;
         }
+        Ok(durability)
     }
 
     /// Ends the writing of the archive: the files of this run whose indexes aren't written yet.
@@ -403,6 +420,11 @@ impl<S: Store> Committer<S> {
                 rotation.complete(file);
             }
         }
+    }
+
+    /// The store that it writes to.
+    pub fn store(&self) -> &Arc<S> {
+        &self.store
     }
 
     /// Has equal bodies of pages stored once.

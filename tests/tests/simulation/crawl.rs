@@ -52,6 +52,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
     pub(crate) committed: Arc<Mutex<Duration>>,
+    /// The requests that were acknowledged.
+    pub(crate) acknowledged: Arc<Mutex<u64>>,
     /// What hosts waited for, as the progress line said.
     pub(crate) waited: Arc<Mutex<BTreeSet<&'static str>>>,
     /// The purposes of the crawl; silence allows them.
@@ -122,6 +124,7 @@ impl<S: Store> Crawl<S> {
             impolite: false,
             decisions,
             committed,
+            acknowledged: Arc::default(),
             waited,
             purposes: vec![Purpose::Search, Purpose::Archive],
             adjust: |settings| settings,
@@ -135,6 +138,7 @@ impl<S: Store> Crawl<S> {
     /// The same crawl taken up by a new process, whose store may be another view of the same data.
     pub(crate) fn on<T: Store>(&self, store: Arc<T>) -> Crawl<T> {
         let (decisions, committed) = (Arc::clone(&self.decisions), Arc::clone(&self.committed));
+        let acknowledged = Arc::clone(&self.acknowledged);
         let impolite = self.impolite;
         Crawl {
             sim: self.sim.clone(),
@@ -144,6 +148,7 @@ impl<S: Store> Crawl<S> {
             impolite,
             decisions,
             committed,
+            acknowledged,
             waited: Arc::clone(&self.waited),
             purposes: self.purposes.clone(),
             adjust: self.adjust,
@@ -202,7 +207,8 @@ impl<S: Store> Crawl<S> {
         };
         let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
-        let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
+        let (last_commit, web) = (Arc::clone(&self.committed), self.sim.clone());
+        let acknowledged = Arc::clone(&self.acknowledged);
         let mut steps = Steps::new(self.sim.web());
         let post = self.post.lock().unwrap_or_else(PoisonError::into_inner).take();
         let has_post = post.is_some();
@@ -222,8 +228,9 @@ impl<S: Store> Crawl<S> {
                 assert!(has_known_words(&decision), "words that no document lists: {decision:?}");
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
             }
-            CrawlEvent::Committed(_) => {
-                *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = web.now();
+            CrawlEvent::Committed(totals) => {
+                *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = totals.requests;
+                *last_commit.lock().unwrap_or_else(PoisonError::into_inner) = web.now();
             }
             _ => {}
         };
@@ -302,6 +309,11 @@ impl<S: Store> Crawl<S> {
     /// When the last commit was acknowledged, on the web's clock.
     pub(crate) fn last_commit(&self) -> Duration {
         *self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The requests that were acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        *self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decisions about one URL, for messages of failed tests.

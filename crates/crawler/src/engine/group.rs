@@ -1,5 +1,9 @@
 //! Group commit: settled visits are collected for a short time, and written to archive and database together, off the loop.
+//!
+//! What is written survives the end of the process, so its hosts may be asked again while it is synced, and the next commit may be written.
+//! It counts, and is reported, once it is synced.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -9,46 +13,87 @@ use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Durability, Store, StoreError, Tree};
 use crate::warc::WrittenFile;
 
 /// A commit is made when it holds this much, or when this much time has passed.
 const GROUP_BYTES: usize = 256 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
+/// While something waits to be synced for longer than this, nothing more is written: a power cut then repeats what was asked in about as
+/// much time, and not what a slow disk had us ask in minutes.
+const UNSYNCED_TIME: Duration = Duration::from_millis(100);
+
 /// What waits to be committed, and who commits it.
 pub(super) struct Group<S> {
-    /// None while it commits.
+    /// None while it writes.
     committer: Option<Committer<S>>,
+    store: Arc<S>,
     pub(super) batch: Batch,
     /// About how many bytes wait, encoded.
     pub(super) bytes: usize,
     /// When the first of it came; none where nothing waits.
     pub(super) since: Option<Duration>,
-    /// The totals that are on record.
+    /// What is written, and is not being synced yet.
+    unsynced: Option<Written>,
+    /// When that was written which is being synced.
+    syncing: Option<Duration>,
+    /// The totals that are on record, and the cut that they belong to.
     pub(super) durable: Totals,
+    durable_generation: u64,
 }
 
-impl<S> Group<S> {
+/// What was written last.
+#[derive(Clone, Copy)]
+struct Written {
+    generation: u64,
+    totals: Totals,
+    /// When the first was written that isn't synced.
+    since: Duration,
+}
+
+impl<S: Store> Group<S> {
     pub(super) fn new(committer: Committer<S>, durable: Totals) -> Self {
-        Self { committer: Some(committer), batch: Batch::default(), bytes: 0, since: None, durable }
+        Self {
+            store: Arc::clone(committer.store()),
+            committer: Some(committer),
+            batch: Batch::default(),
+            bytes: 0,
+            since: None,
+            unsynced: None,
+            syncing: None,
+            durable,
+            durable_generation: 0,
+        }
+    }
+
+    /// Whether what was written has waited too long to be synced.
+    pub(super) fn is_behind(&self, now: Now) -> bool {
+        let since = self.syncing.or(self.unsynced.map(|written| written.since));
+        since.is_some_and(|since| now.mono >= since + UNSYNCED_TIME)
     }
 }
 
-/// A commit that is over.
+/// A sync that is over.
+pub(super) struct Synced {
+    written: Written,
+    result: Result<(), StoreError>,
+}
+
+/// A commit that is written.
 pub(super) struct Committing<S> {
     committer: Committer<S>,
     generation: u64,
     totals: Totals,
     batch: Option<Batch>,
-    result: Result<(), CommitError>,
+    result: Result<Durability, CommitError>,
 }
 
 impl<S: Store> Committing<S> {
     /// Writes it.
     pub(super) fn write(&mut self) {
         if let Some(batch) = self.batch.take() {
-            self.result = self.committer.commit(batch);
+            self.result = self.committer.write(batch);
         }
     }
 }
@@ -108,21 +153,71 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.bytes = 0;
         self.group.since = None;
         let totals = batch.totals;
-        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(()) }))
+        Ok(Some(Committing {
+            committer,
+            generation,
+            totals,
+            batch: Some(batch),
+            result: Ok(Durability::Process),
+        }))
     }
 
-    pub(super) fn committed(
+    /// Takes note of a commit that was written: hosts that wait for it may be asked.
+    pub(super) fn written(
         &mut self,
         done: Result<Committing<S>, tokio::task::JoinError>,
     ) -> Result<(), CommitError> {
         let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
         self.group.committer = Some(done.committer);
-        done.result?;
+        let durability = done.result?;
         self.frontier.committed(done.generation);
-        self.letters_committed();
-        self.group.durable = done.totals;
         self.reports.done.commits += 1;
-        (self.reports.listener)(CrawlEvent::Committed(done.totals));
+        let since = self.group.unsynced.take().map_or_else(|| self.clock.now().mono, |first| first.since);
+        let written = Written { generation: done.generation, totals: done.totals, since };
+        match durability {
+            Durability::Process => self.group.unsynced = Some(written),
+            Durability::PowerCut => self.durable(written),
+        }
         Ok(())
+    }
+
+    /// Begins to sync what was written, unless that is under way or nothing waits for it.
+    pub(super) fn start_sync(&mut self) -> Option<JoinHandle<Synced>> {
+        if self.group.syncing.is_some() {
+            return None;
+        }
+        let written = self.group.unsynced.take()?;
+        self.group.syncing = Some(written.since);
+        let store = Arc::clone(&self.group.store);
+        Some(tokio::task::spawn_blocking(move || Synced { written, result: store.sync() }))
+    }
+
+    pub(super) fn synced(&mut self, done: Result<Synced, tokio::task::JoinError>) -> Result<(), CommitError> {
+        let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
+        self.group.syncing = None;
+        done.result?;
+        self.durable(done.written);
+        Ok(())
+    }
+
+    /// Syncs what was written. Only while nothing is in flight: the loop doesn't run meanwhile.
+    pub(super) fn sync_here(&mut self) -> Result<(), CommitError> {
+        if let Some(written) = self.group.unsynced.take() {
+            self.group.store.sync()?;
+            self.durable(written);
+        }
+        Ok(())
+    }
+
+    /// Takes note that a cut and all before it are durable.
+    fn durable(&mut self, written: Written) {
+        // A later one may have been synced for itself.
+        if written.generation < self.group.durable_generation {
+            return;
+        }
+        self.group.durable_generation = written.generation;
+        self.letters_committed();
+        self.group.durable = written.totals;
+        (self.reports.listener)(CrawlEvent::Committed(written.totals));
     }
 }

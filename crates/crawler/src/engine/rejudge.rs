@@ -314,7 +314,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn commit_here(&mut self) -> Result<(), CommitError> {
         let Some(mut committing) = self.begin_commit(self.clock.now())? else { return Ok(()) };
         committing.write();
-        self.committed(Ok(committing))
+        self.written(Ok(committing))?;
+        self.sync_here()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::group::{Committing, GROUP_TIME};
+use super::group::{Committing, GROUP_TIME, Synced};
 use super::permits::Use;
 use super::{End, Engine, Leases, Stop, Summary, allowance, post};
 use crate::clock::{Clock, Now};
@@ -30,6 +30,7 @@ pub(super) struct Run<S> {
     /// The leases of the visits, for those that end without an outcome.
     leases: Leases,
     committing: Option<JoinHandle<Committing<S>>>,
+    syncing: Option<JoinHandle<Synced>>,
     /// Why the run ends, once nothing new is begun.
     pub(super) stopping: Option<End>,
     /// Its end is entered, and nothing was begun since.
@@ -45,6 +46,7 @@ impl<S> Default for Run<S> {
             visits: JoinSet::new(),
             leases: Leases::new(),
             committing: None,
+            syncing: None,
             stopping: None,
             end_entered: false,
             drain_until: Duration::MAX,
@@ -56,7 +58,12 @@ impl<S> Default for Run<S> {
 impl<S> Run<S> {
     /// Nothing is under way.
     fn is_quiet(&self) -> bool {
-        self.visits.is_empty() && self.committing.is_none()
+        self.visits.is_empty() && !self.is_committing()
+    }
+
+    /// A commit is written or synced.
+    fn is_committing(&self) -> bool {
+        self.committing.is_some() || self.syncing.is_some()
     }
 }
 
@@ -69,11 +76,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let ended = self.crawl(&mut run, stop).await;
         // After an error: whoever opens the crawl next must not meet a writer.
         let written = match run.committing.take() {
-            Some(commit) => self.committed(commit.await),
+            Some(commit) => self.written(commit.await),
             None => Ok(()),
         };
+        let synced = self.sync(&mut run).await;
         let summary = ended?;
-        written.map(|()| summary)
+        written?;
+        synced.map(|()| summary)
+    }
+
+    /// Waits until all that was written is durable.
+    async fn sync(&mut self, run: &mut Run<S>) -> Result<(), CommitError> {
+        while let Some(sync) = run.syncing.take().or_else(|| self.start_sync()) {
+            self.synced(sync.await)?;
+        }
+        Ok(())
     }
 
     async fn crawl(
@@ -92,7 +109,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let may_end = !self.expects_letters() && self.nothing_to_do(now);
             let over = run.visits.is_empty() && (run.stopping.is_some() || may_end);
             self.commit_if_due(run, over, now)?;
-            if over && run.committing.is_none() && self.group.since.is_none() {
+            if over && !run.is_committing() && self.group.since.is_none() {
                 match self.end(run, now)? {
                     Some(summary) => return Ok(summary),
                     None => continue,
@@ -100,7 +117,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             self.tell_standing(&run.leases, run.is_quiet() && run.stopping.is_none(), now);
             let wake = self.wake(run);
-            self.reports.step(now, wake, run.committing.is_some());
+            self.reports.step(now, wake, run.is_committing());
             tokio::select! {
                 Some(done) = run.visits.join_next_with_id() => {
                     self.on_visit_done(done, &mut run.leases)?;
@@ -110,7 +127,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 done = finished(&mut run.committing) => {
                     run.committing = None;
-                    self.committed(done)?;
+                    self.written(done)?;
+                    run.syncing = run.syncing.take().or_else(|| self.start_sync());
+                }
+                done = finished(&mut run.syncing) => {
+                    run.syncing = None;
+                    self.synced(done)?;
+                    run.syncing = self.start_sync();
                 }
                 () = sleep_until(self.clock, wake.min(run.next_tick)) => {}
                 Ok(()) = stop.changed() => {}
@@ -136,9 +159,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         if let Some(commit) = self.start_commit(now)? {
             let done = commit.await;
-            self.committed(done)?;
+            self.written(done)?;
         }
-        Ok(())
+        self.sync(run).await
     }
 
     /// Does what the crawl is asked to do, or what a limit asks for: what is in flight is finished, or aborted.
@@ -237,7 +260,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     fn commit_if_due(&mut self, run: &mut Run<S>, over: bool, now: Now) -> Result<(), CommitError> {
         let due = self.batch_due(now) || over && self.group.since.is_some();
-        if run.committing.is_none() && due {
+        if run.committing.is_none() && due && !self.group.is_behind(now) {
             run.committing = self.start_commit(now)?;
         }
         Ok(())
@@ -248,7 +271,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let may_lease = run.stopping.is_none() && self.has_capacity(&run.leases);
         let ready = if may_lease { self.frontier.next_ready() } else { None };
         let ready = ready.and_then(|at| self.gates.opens(at));
-        let due = self.group.since.filter(|_| run.committing.is_none()).map(|since| since + GROUP_TIME);
+        let may_write = run.committing.is_none() && !self.group.is_behind(self.clock.now());
+        let due = self.group.since.filter(|_| may_write).map(|since| since + GROUP_TIME);
         let drained = run.stopping.as_ref().map(|_| run.drain_until);
         ready.into_iter().chain(due).chain(drained).min().unwrap_or(Duration::MAX)
     }
@@ -278,7 +302,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 }
 
-/// Waits for the commit in progress; forever if there is none.
+/// Waits for the commit or the sync in progress; forever if there is none.
 async fn finished<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, tokio::task::JoinError> {
     match task {
         Some(task) => task.await,

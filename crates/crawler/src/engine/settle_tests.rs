@@ -21,8 +21,8 @@ use crate::record::{
     Decided, Decision, LinkOutcome, LinkRecord, PageRecord, PlainReason, RobotsEvidence, due_key,
 };
 use crate::robots_cache::{Entry, RobotsStep};
-use crate::store::MemoryStore;
-use crate::visit::{BacklogBytes, Captured, Event, FoundLink, Outcome, Revisiting, Visited};
+use crate::store::{MemoryStore, PowerCutStore};
+use crate::visit::{BacklogBytes, Captured, Event, FoundLink, Outcome, Requested, Revisiting, Visited};
 use crate::warc::Encoded;
 
 const KEY: FingerprintKey = FingerprintKey([7; 32]);
@@ -46,7 +46,7 @@ impl Fetch for Names {
 
 /// A crawl, and what its listener heard.
 struct Crawl {
-    engine: Engine<Names, MemoryStore>,
+    engine: Engine<Names, PowerCutStore>,
     heard: Arc<Mutex<Vec<CrawlEvent>>>,
 }
 
@@ -61,7 +61,7 @@ impl Crawl {
         settings.pace.delay = Duration::ZERO;
         settings.pace.max_crawl_delay = LONGEST;
         settings.scope.sitemaps = false;
-        let store = Arc::new(MemoryStore::default());
+        let store = Arc::new(PowerCutStore::new(Arc::<MemoryStore>::default(), u64::MAX).unwrap());
         let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().unwrap());
         let mut scope = job::scope(&settings).unwrap();
         let seeds: Vec<_> = seeds.iter().map(|seed| url(seed)).collect();
@@ -391,4 +391,70 @@ async fn a_host_waits_for_its_robots_txt_that_is_elsewhere_and_no_longer() {
     let entry = crawl.robots("User-agent: *\nDisallow: /x\n");
     crawl.engine.settle(permit, outcome(Event::Robots(entry))).unwrap();
     assert_eq!(crawl.lease().lease().url.as_str(), page);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_is_synced() {
+    let mut crawl = Crawl::new(&["http://a.test/1", "http://a.test/2", "http://a.test/3"]);
+    let counted = |crawl: &Crawl| -> Vec<u64> {
+        let heard = crawl.heard.lock().unwrap();
+        let counted = heard.iter().filter_map(|event| match event {
+            CrawlEvent::Committed(totals) => Some(totals.pages),
+            _ => None,
+        });
+        counted.collect()
+    };
+    let answer = |crawl: &mut Crawl| {
+        let permit = crawl.lease();
+        let (at, now) = (permit.lease().url.to_string(), crawl.now());
+        let request = Requested {
+            started: now,
+            ended: now,
+            bytes: 1,
+            status: Some(200),
+            retry_after: None,
+            address: None,
+            unreached: false,
+        };
+        let answered = Outcome { request: Some(request), ..outcome(found(&at, 200, Vec::new())) };
+        crawl.engine.settle(permit, answered).unwrap();
+    };
+    let write = |crawl: &mut Crawl| {
+        let now = crawl.now();
+        let mut committing = crawl.engine.begin_commit(now).unwrap().unwrap();
+        committing.write();
+        crawl.engine.written(Ok(committing)).unwrap();
+    };
+    answer(&mut crawl);
+    let now = crawl.now();
+    assert!(crawl.engine.frontier.lease(now).unwrap().is_none(), "a kill would undo the answer");
+    assert!(crawl.engine.batch_due(now), "somebody waits for the commit");
+    write(&mut crawl);
+    assert_eq!(counted(&crawl), Vec::<u64>::new());
+    answer(&mut crawl);
+    write(&mut crawl);
+    assert_eq!(counted(&crawl), Vec::<u64>::new());
+
+    // Both are synced at once.
+    let sync = crawl.engine.start_sync().expect("something is to be synced");
+    assert!(crawl.engine.start_sync().is_none(), "one at a time");
+    answer(&mut crawl);
+    write(&mut crawl);
+    let done = sync.await;
+    crawl.engine.synced(done).unwrap();
+    assert_eq!(counted(&crawl), [2]);
+
+    // A disk that doesn't keep up holds up what is written next.
+    let now = crawl.now();
+    assert!(!crawl.engine.group.is_behind(now));
+    tokio::time::advance(Duration::from_millis(100)).await;
+    let now = crawl.now();
+    assert!(crawl.engine.group.is_behind(now));
+    let sync = crawl.engine.start_sync().expect("the third");
+    assert!(crawl.engine.group.is_behind(now), "until it is over");
+    let done = sync.await;
+    crawl.engine.synced(done).unwrap();
+    assert!(!crawl.engine.group.is_behind(now));
+    assert_eq!(counted(&crawl), [2, 3]);
+    assert!(crawl.engine.start_sync().is_none(), "nothing remains");
 }

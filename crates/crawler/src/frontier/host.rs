@@ -155,7 +155,7 @@ pub(crate) struct Host {
     pub(crate) parked: Option<Box<str>>,
     /// Visits wait for a robots.txt that another host gives; robots fetches go on.
     pub(crate) held: bool,
-    /// The cut that holds the host's last answer: it isn't asked again before that is durable.
+    /// The cut that holds the host's last answer: it isn't asked again before that survives a kill.
     pub(crate) answered_in: u64,
     /// The lease in force, if there is one.
     pub(crate) leased: Option<Leased>,

@@ -153,7 +153,7 @@ impl<S: Store> Frontier<S> {
             }
             let Some(id) = self.hosts.rotate() else { break };
             let host = &mut self.hosts[id];
-            if std::mem::take(&mut host.used) || !host.is_at_rest() || host.answered_in > self.durable {
+            if std::mem::take(&mut host.used) || !host.is_at_rest() || host.answered_in > self.committed {
                 continue;
             }
             if inline_bytes(host) > INLINE {

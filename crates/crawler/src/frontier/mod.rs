@@ -125,9 +125,10 @@ pub struct Frontier<S> {
     journal_next: u64,
     /// The fold under way: hosts still to be folded, and the first entry that outlives it.
     folding: Vec<HostId>,
-    /// Hosts that are ready, but whose last answer isn't durable yet.
-    undurable: Vec<HostId>,
-    durable: u64,
+    /// Hosts that are ready, but whose last answer a kill would undo.
+    uncommitted: Vec<HostId>,
+    /// The last cut that the store has.
+    committed: u64,
     fold_until: u64,
     /// What may still be leased.
     open: OpenQueues,
@@ -201,8 +202,8 @@ impl<S: Store> Frontier<S> {
             folded: VecDeque::new(),
             journal_next: 0,
             folding: Vec::new(),
-            undurable: Vec::new(),
-            durable: 0,
+            uncommitted: Vec::new(),
+            committed: 0,
             fold_until: 0,
             open: OpenQueues::default(),
             traps: None,
@@ -408,8 +409,8 @@ impl<S: Store> Frontier<S> {
             }
             host.used = true;
             host.scheduled = None;
-            if host.answered_in > self.durable {
-                self.undurable.push(id);
+            if host.answered_in > self.committed {
+                self.uncommitted.push(id);
                 continue;
             }
             self.tokens += 1;

@@ -142,14 +142,14 @@ impl<S: Store> Frontier<S> {
 
     /// True if a host that is ready waits for a commit alone.
     pub fn waits_for_commit(&self) -> bool {
-        !self.undurable.is_empty()
+        !self.uncommitted.is_empty()
     }
 
-    /// Called when a cut is durable.
+    /// Called when the store has a cut: a kill can't undo it any more.
     pub fn committed(&mut self, generation: u64) {
         self.view.committed(generation);
-        self.durable = self.durable.max(generation);
-        for id in std::mem::take(&mut self.undurable) {
+        self.committed = self.committed.max(generation);
+        for id in std::mem::take(&mut self.uncommitted) {
             self.schedule_if_idle(id);
         }
     }

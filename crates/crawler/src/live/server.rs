@@ -325,18 +325,22 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
         let reply = match question {
             Question::Read => {
                 drop(reader.take());
-                reader = begin(shared);
-                if reader.is_none() && shared.lock().closing {
+                let begun = begin(shared);
+                if matches!(begun, Ok(None)) && shared.lock().closing {
                     // Who asks opens the directory itself, or asks the next holder.
                     return Ok(());
                 }
-                match reader.as_ref().and_then(|reader| reader.snapshot.as_ref()) {
-                    Some(snapshot) => Reply::Opened {
-                        commits: snapshot.commits(),
-                        entries: Tree::ALL.map(|tree| snapshot.entries(tree)).to_vec(),
-                    },
-                    None => Reply::Busy,
-                }
+                let opened = begun.map(|begun| {
+                    reader = begun;
+                    match reader.as_ref().and_then(|reader| reader.snapshot.as_ref()) {
+                        Some(snapshot) => Reply::Opened {
+                            commits: snapshot.commits(),
+                            entries: Tree::ALL.map(|tree| snapshot.entries(tree)).to_vec(),
+                        },
+                        None => Reply::Busy,
+                    }
+                });
+                opened.unwrap_or_else(|error| failed(&error))
             }
             Question::Order(order) => match &shared.control {
                 Some(control) => Reply::Answer(control.order(order, user)),
@@ -354,18 +358,18 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
 }
 
 /// Takes a place among the readers; none if that lasts too long.
-fn begin(shared: &Shared) -> Option<Reader<'_>> {
+fn begin(shared: &Shared) -> Result<Option<Reader<'_>>, StoreError> {
     let is_full =
         |connections: &Connections| connections.readers >= shared.limits.readers && !connections.closing;
     let mut connections = shared.wait(shared.limits.turn, is_full);
     if connections.closing || connections.readers >= shared.limits.readers {
-        return None;
+        return Ok(None);
     }
     connections.readers += 1;
     drop(connections);
     let mut reader = Reader { shared, snapshot: None };
-    reader.snapshot = Some(shared.store.snapshot());
-    Some(reader)
+    reader.snapshot = Some(shared.store.snapshot()?);
+    Ok(Some(reader))
 }
 
 fn reply(snapshot: &Snapshot, question: Question) -> Reply {
@@ -389,7 +393,11 @@ fn reply(snapshot: &Snapshot, question: Question) -> Reply {
     match answer {
         Some(Ok(reply)) => reply,
         Some(Err(StoreError::Outdated)) => Reply::Outdated,
-        Some(Err(error)) => Reply::Failed(crate::causes::with_causes(&error)),
+        Some(Err(error)) => failed(&error),
         None => Reply::Failed("the question isn't known".to_owned()),
     }
+}
+
+fn failed(error: &StoreError) -> Reply {
+    Reply::Failed(crate::causes::with_causes(error))
 }

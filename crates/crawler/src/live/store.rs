@@ -157,7 +157,7 @@ impl DirStore {
         match self.ask(&question)? {
             Ok(Reply::Batch { pairs, next }) => Ok(Batch { pairs, next }),
             Ok(_) => Err(self.unexpected()),
-            Err(own) => own.store.snapshot().batch(tree, prefix, after),
+            Err(own) => own.store.snapshot()?.batch(tree, prefix, after),
         }
     }
 }

@@ -13,6 +13,7 @@ pub fn suite<S: Store>(open: impl Fn(bool) -> S) {
     the_floor_of_a_key_is_the_greatest_that_isnt_above_it(&store);
     the_later_write_of_a_key_wins(&store);
     large_values_are_kept(&store);
+    what_is_written_is_read_at_once(&store);
     drop(store);
     everything_is_there_after_opening_again(&open(true));
 }
@@ -31,6 +32,16 @@ fn commits_are_read_back<S: Store>(store: &S) {
     }
     store.commit(vec![Write::remove(Tree::Meta, "k"), Write::remove(Tree::Meta, "never")]).expect("removal");
     assert_eq!(get(store, Tree::Meta, b"k"), None);
+}
+
+/// What [`everything_is_there_after_opening_again`] finds.
+fn what_is_written_is_read_at_once<S: Store>(store: &S) {
+    store.write(vec![]).expect("nothing is written");
+    store.write(vec![Write::put(Tree::Robots, "written", "1")]).expect("a write");
+    store.write(vec![Write::put(Tree::Robots, "written", "2")]).expect("another");
+    assert_eq!(get(store, Tree::Robots, b"written").as_deref(), Some(&b"2"[..]));
+    store.sync().expect("a sync");
+    store.sync().expect("another, of nothing");
 }
 
 fn scans_are_ordered_and_bounded_by_their_prefix<S: Store>(store: &S) {
@@ -86,4 +97,5 @@ fn everything_is_there_after_opening_again<S: Store>(store: &S) {
     assert_eq!(get(store, Tree::Hosts, b"h").as_deref(), Some(&b"2"[..]));
     assert_eq!(get(store, Tree::Links, b"large").map(|value| value.len()), Some(300_000));
     assert_eq!(store.scan(Tree::Queue, &[2]).count(), 4);
+    assert_eq!(get(store, Tree::Robots, b"written").as_deref(), Some(&b"2"[..]));
 }

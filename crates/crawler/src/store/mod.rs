@@ -1,18 +1,20 @@
-//! The storage interface: [`Store`], an ordered map of bytes per [`Tree`] with one operation that changes it.
+//! The storage interface: [`Store`], an ordered map of bytes per [`Tree`], changed by whole groups of writes.
 //!
 //! Implementations: [`SledStore`] (the crawl's database), [`MemoryStore`] (tests and benchmarks), [`CrashStore`]
-//! (tests: dies at the n-th commit). [`conformance`] is the one suite that each of them passes.
+//! (tests: dies at the n-th commit), [`PowerCutStore`] (tests: loses what isn't synced). [`conformance`] is the one suite that each of them passes.
 
 mod batch;
 pub mod conformance;
 mod crash;
 mod memory;
+mod power_cut;
 mod sled;
 
 pub use self::batch::Batch;
 pub(crate) use self::batch::Batches;
 pub use self::crash::CrashStore;
 pub use self::memory::MemoryStore;
+pub use self::power_cut::PowerCutStore;
 pub(crate) use self::sled::copy_database;
 pub use self::sled::{SEGMENT_SIZE, SledStore, Snapshot, is_caught};
 
@@ -151,6 +153,28 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     ///
     /// After an error the store takes no further commits: what is on disk is known only after opening it again.
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError>;
+
+    /// As [`commit`](Self::commit), but what is written may only survive the end of the process: a power cut may undo it until
+    /// [`sync`](Self::sync) has returned. Reads see it at once. By default a commit.
+    fn write(&self, writes: Vec<Write>) -> Result<Durability, StoreError> {
+        self.commit(writes).map(|()| Durability::PowerCut)
+    }
+
+    /// Returns when everything that was written before the call will survive a power cut. Another thread may write meanwhile.
+    ///
+    /// Errors: as those of a commit. By default there is nothing to do.
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// What written changes survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process, also by `kill -9`.
+    Process,
+    /// A power cut as well.
+    PowerCut,
 }
 
 /// A store of any kind, shared by who reads it. What only reads takes this, so that it is compiled once and not for each kind.
@@ -185,6 +209,14 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
 
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         (**self).commit(writes)
+    }
+
+    fn write(&self, writes: Vec<Write>) -> Result<Durability, StoreError> {
+        (**self).write(writes)
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        (**self).sync()
     }
 }
 
@@ -306,7 +338,7 @@ pub enum StoreError {
         /// Why.
         source: Cause,
     },
-    /// The planned death of a [`CrashStore`].
+    /// The planned death of a [`CrashStore`] or [`PowerCutStore`].
     #[error("simulated crash at commit {0}")]
     Crash(u64),
 }

@@ -108,6 +108,11 @@ impl WarcWriter {
         self.current.as_ref().map(|current| Position { file: current.name.clone(), offset: current.length })
     }
 
+    /// Whether [`WarcWriter::take_complete`] would return any.
+    pub fn has_complete(&self) -> bool {
+        !self.complete.is_empty()
+    }
+
     /// Takes the files that became complete since the last call: nothing is appended to them any more.
     pub fn take_complete(&mut self) -> Vec<WrittenFile> {
         std::mem::take(&mut self.complete)

@@ -42,13 +42,23 @@ fn mark() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1)
 }
 
+/// What a look at the files came to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Looked {
+    /// How many files were synced by themselves.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests count them"))]
+    pub(super) synced: usize,
+    /// Files were made, removed, or written to since the last look.
+    pub(super) changed: bool,
+}
+
 impl Blobs {
     pub(super) fn new(database: &Path) -> Self {
         Self { path: database.join("blobs"), state: Mutex::default() }
     }
 
-    /// Syncs the files that are new since the last call, and the directory. Gives how many were synced by themselves.
-    pub(super) fn sync(&self) -> Result<usize, StoreError> {
+    /// Syncs the files that are new since the last call, and the directory.
+    pub(super) fn sync(&self) -> Result<Looked, StoreError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let synced = state.sync(&self.path);
         if synced.is_err() {
@@ -59,18 +69,23 @@ impl Blobs {
     }
 }
 
+/// Threads that sync files at once.
+const AT_ONCE: usize = 8;
+
 impl State {
-    fn sync(&mut self, path: &Path) -> io::Result<usize> {
+    fn sync(&mut self, path: &Path) -> io::Result<Looked> {
         let mut synced = 0;
         for (id, length) in std::mem::take(&mut self.fresh) {
             synced += usize::from(sync_file(path, id, Some(length))?.is_some());
         }
+        let mut changed = synced > 0;
         let is_first = self.dir.is_none();
         let dir = match self.dir.take() {
             Some(dir) => dir,
             None => File::open(path)?,
         };
         if is_first || dir.metadata()?.modified()? != mark() {
+            changed = true;
             // Before the look: what is made from now on takes the mark away. Where it can't be set each commit looks.
             drop(dir.set_modified(mark()));
             let mut found = Vec::new();
@@ -84,16 +99,15 @@ impl State {
                 }
                 sync_all(&dir)?;
             } else {
-                for id in found.iter().filter(|id| self.known.binary_search(id).is_err()) {
-                    self.fresh.extend(sync_file(path, *id, None)?.map(|length| (*id, length)));
-                }
+                let new: Vec<i64> =
+                    found.iter().copied().filter(|id| self.known.binary_search(id).is_err()).collect();
+                self.fresh = sync_new(&dir, path, &new)?;
                 synced += self.fresh.len();
-                dir.sync_all()?;
             }
             self.known = found;
         }
         self.dir = Some(dir);
-        Ok(synced)
+        Ok(Looked { synced, changed })
     }
 }
 
@@ -119,6 +133,28 @@ fn sync_file(dir: &Path, id: i64, unless: Option<u64>) -> io::Result<Option<u64>
     }
     file.sync_all()?;
     Ok(Some(length))
+}
+
+/// Syncs new files and their directory, several at once: most of what a sync takes is waiting. Gives the files that are there, with their lengths.
+fn sync_new(dir: &File, path: &Path, new: &[i64]) -> io::Result<Vec<(i64, u64)>> {
+    let sync_some = |ids: &[i64]| {
+        let lengths = ids.iter().map(|id| Ok(sync_file(path, *id, None)?.map(|length| (*id, length))));
+        lengths.filter_map(io::Result::transpose).collect::<io::Result<Vec<_>>>()
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = new
+            .chunks(new.len().div_ceil(AT_ONCE).max(1))
+            .map(|ids| scope.spawn(move || sync_some(ids)))
+            .collect();
+        let synced_dir = dir.sync_all();
+        let mut synced = Vec::new();
+        for thread in threads {
+            let of_thread =
+                thread.join().map_err(|_| io::Error::other("a thread that syncs files panicked"))?;
+            synced.extend(of_thread?);
+        }
+        synced_dir.map(|()| synced)
+    })
 }
 
 /// Whether [`sync_all`] does anything.
@@ -147,24 +183,24 @@ mod tests {
         let write = |id: i64, bytes: &[u8]| fs::write(dir.join(id.to_string()), bytes).unwrap();
         write(5, b"from before");
         let blobs = Blobs::new(top.path());
-        assert_eq!(blobs.sync().unwrap(), 1, "what was there isn't known to be synced");
-        assert_eq!(blobs.sync().unwrap(), 0);
+        assert_eq!(blobs.sync().unwrap().synced, 1, "what was there isn't known to be synced");
+        assert_eq!(blobs.sync().unwrap().synced, 0);
         // At the same tick of the clock as the last look, and not in the order of their names.
         for id in [70, 60, 61] {
             write(id, b"new");
-            assert_eq!(blobs.sync().unwrap(), 1, "{id}");
+            assert_eq!(blobs.sync().unwrap().synced, 1, "{id}");
         }
-        assert_eq!(blobs.sync().unwrap(), 0);
+        assert_eq!(blobs.sync().unwrap().synced, 0);
         write(80, b"half");
-        assert_eq!(blobs.sync().unwrap(), 1);
+        assert_eq!(blobs.sync().unwrap().synced, 1);
         write(80, b"half, and the rest");
-        assert_eq!(blobs.sync().unwrap(), 1, "it was being written");
-        assert_eq!(blobs.sync().unwrap(), 0);
+        assert_eq!(blobs.sync().unwrap().synced, 1, "it was being written");
+        assert_eq!(blobs.sync().unwrap().synced, 0);
         fs::remove_file(dir.join("60")).unwrap();
         write(90, b"new");
         fs::write(dir.join("other"), b"no number").unwrap();
-        assert_eq!(blobs.sync().unwrap(), 1);
-        assert_eq!(blobs.sync().unwrap(), 0);
+        assert_eq!(blobs.sync().unwrap().synced, 1);
+        assert_eq!(blobs.sync().unwrap().synced, 0);
     }
 
     #[test]
@@ -176,10 +212,10 @@ mod tests {
         (0..many).for_each(|id: i64| fs::write(dir.join(id.to_string()), b"from before").unwrap());
         let blobs = Blobs::new(top.path());
         let by_themselves = if CAN_SYNC_ALL { 0 } else { MANY + 1 };
-        assert_eq!(blobs.sync().unwrap(), by_themselves);
+        assert_eq!(blobs.sync().unwrap().synced, by_themselves);
         fs::write(dir.join("7"), b"from before, and the rest").unwrap();
-        assert_eq!(blobs.sync().unwrap(), 1);
-        assert_eq!(blobs.sync().unwrap(), 0);
+        assert_eq!(blobs.sync().unwrap().synced, 1);
+        assert_eq!(blobs.sync().unwrap().synced, 0);
     }
 
     #[test]

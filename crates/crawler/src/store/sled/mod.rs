@@ -1,4 +1,5 @@
-//! [`Store`] on sled 0.34.7: one multi-tree transaction a commit, then `flush` and a real `fsync` of the log and of the files beside it.
+//! [`Store`] on sled 0.34.7: a write is one multi-tree transaction, `flush`, and `fsync` of new files beside the log; a sync is a real `fsync`
+//! of the log.
 
 mod blobs;
 mod count;
@@ -15,6 +16,7 @@ pub use self::snapshot::Snapshot;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sled::Transactional;
@@ -25,7 +27,7 @@ use self::count::{Count, Counting};
 use self::guard::{Guarded, guarded, guarded_io};
 use self::seal::{Seal, Sealed};
 use self::snapshot::Snapshots;
-use super::{Pair, Store, StoreError, Tree, Write};
+use super::{Durability, Pair, Store, StoreError, Tree, Write};
 
 /// The segment size of every database, in bytes: fixed for its life, and sled panics where it is opened with another one. Measured to write 5-10 times less
 /// than sled's default.
@@ -56,6 +58,8 @@ pub struct SledStore {
     blobs: Blobs,
     seal: Seal,
     commits: AtomicU64,
+    /// How many commits are synced, of those since it was opened. Held while the log is synced, and taken before any turn of the snapshots.
+    synced: Mutex<u64>,
     count: Count,
     snapshots: Snapshots,
     path: PathBuf,
@@ -240,6 +244,7 @@ impl SledStore {
             blobs: Blobs::new(path),
             seal: Seal::open(path)?,
             commits: AtomicU64::new(0),
+            synced: Mutex::new(0),
             count: Count::default(),
             snapshots: Snapshots::default(),
             path: path.to_owned(),
@@ -247,7 +252,9 @@ impl SledStore {
             place: None,
         };
         let commits = store.get(Tree::Meta, COMMITS)?.and_then(|value| <[u8; 8]>::try_from(value).ok());
-        store.commits.store(commits.map_or(0, u64::from_be_bytes), Ordering::Release);
+        let commits = commits.map_or(0, u64::from_be_bytes);
+        store.commits.store(commits, Ordering::Release);
+        *store.synced() = commits;
         let entries = store.get(Tree::Meta, ENTRIES)?;
         let is_new = entries.is_none() && store.get(Tree::Meta, b"format")?.is_none();
         store.count.set(entries.and_then(|value| count::read(&value)).or(is_new.then(Default::default)));
@@ -267,11 +274,12 @@ impl SledStore {
         Ok(&self.opened()?.trees[tree as usize])
     }
 
-    fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+    /// Writes a commit, so that the end of the process doesn't undo it. Gives whether files beside the log changed with it.
+    fn transact(&self, writes: Vec<Write>) -> Result<bool, StoreError> {
         if writes.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
-        // Snapshots begin between commits: with what is durable, and nothing else.
+        // Snapshots begin between commits, and a seal is written between them.
         let _turn = self.snapshots.turn();
         let commits = self.commits.load(Ordering::Acquire) + 1;
         let keys = writes.iter().map(|write| (write.tree, &write.key[..]));
@@ -308,21 +316,64 @@ impl SledStore {
                 Ok(())
             })
         };
+        let mut changed = false;
         watch::watched(db, || {
             guarded_io(&self.path, transaction)?.map_err(|error: TransactionError<()>| match error {
                 TransactionError::Storage(error) => from_sled(&self.path, error),
                 TransactionError::Abort(()) => StoreError::Stopped,
             })?;
+            // Before the log: what it names is there, also if another thread syncs it now.
+            changed = self.blobs.sync()?.changed;
             guarded(&self.path, || db.flush().map(drop))
         })?;
-        // Before the log: what it names is there.
-        self.blobs.sync()?;
-        self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
-        // Behind the sync: the seal never promises more than the disk holds.
-        self.seal.write(&self.path, Sealed { commits, bytes: self.bytes()? })?;
+        changed |= self.blobs.sync()?.changed;
         self.commits.store(commits, Ordering::Release);
         self.count.set(counts);
+        Ok(changed)
+    }
+
+    fn synced(&self) -> MutexGuard<'_, u64> {
+        self.synced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Syncs the log, if something was written since it was synced: what was written before the call. Others may write meanwhile.
+    fn sync_log(&self) -> Result<(), StoreError> {
+        let mut synced = self.synced();
+        if let Some(sealed) = self.unsynced(*synced)? {
+            self.sync_file()?;
+            let _turn = self.snapshots.turn();
+            self.seal(sealed, &mut synced)?;
+        }
         Ok(())
+    }
+
+    /// What a seal will say once the log is synced; none if it says so already.
+    fn unsynced(&self, synced: u64) -> Result<Option<Sealed>, StoreError> {
+        let commits = self.commits();
+        Ok(if commits > synced { Some(Sealed { commits, bytes: self.bytes()? }) } else { None })
+    }
+
+    fn sync_file(&self) -> Result<(), StoreError> {
+        self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })
+    }
+
+    /// Behind the sync: the seal never promises more than the disk holds.
+    fn seal(&self, sealed: Sealed, synced: &mut u64) -> Result<(), StoreError> {
+        self.seal.write(&self.path, sealed)?;
+        *synced = sealed.commits;
+        Ok(())
+    }
+
+    /// Does what changes the files, unless that failed before.
+    fn unless_stopped<T>(&self, change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(StoreError::Stopped);
+        }
+        let result = change();
+        if result.is_err() {
+            self.stopped.store(true, Ordering::Release);
+        }
+        result
     }
 }
 
@@ -362,14 +413,25 @@ impl Store for SledStore {
     }
 
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        if self.stopped.load(Ordering::Acquire) {
-            return Err(StoreError::Stopped);
-        }
-        let result = self.write(writes);
-        if result.is_err() {
-            self.stopped.store(true, Ordering::Release);
-        }
-        result
+        self.unless_stopped(|| {
+            self.transact(writes)?;
+            self.sync_log()
+        })
+    }
+
+    fn write(&self, writes: Vec<Write>) -> Result<Durability, StoreError> {
+        self.unless_stopped(|| {
+            if !self.transact(writes)? {
+                return Ok(Durability::Process);
+            }
+            // At once: sled may have removed a file that the log on the disk still names.
+            self.sync_log()?;
+            Ok(Durability::PowerCut)
+        })
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.unless_stopped(|| self.sync_log())
     }
 }
 

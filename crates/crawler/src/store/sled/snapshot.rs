@@ -106,12 +106,12 @@ fn at(values: &[Kept], commits: u64) -> Option<&Option<IVec>> {
 #[derive(Debug, Default)]
 pub(super) struct Snapshots {
     state: RwLock<State>,
-    /// Held by a commit until it is durable, and by a snapshot while it begins.
+    /// Held by a commit until it is written, and by a snapshot while it begins.
     turn: Mutex<()>,
 }
 
 impl Snapshots {
-    /// To be held for a whole commit.
+    /// To be held while a commit is written.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,17 +159,28 @@ impl Drop for Snapshot {
 }
 
 impl SledStore {
-    /// The database as its last commit made it. Waits for a commit that is under way.
-    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+    /// The database as its last commit made it, which is durable: what was written and isn't synced yet, is synced first. Waits for a commit
+    /// that is under way.
+    ///
+    /// Errors: it can't be synced.
+    pub fn snapshot(self: &Arc<Self>) -> Result<Snapshot, StoreError> {
+        let mut synced = self.synced();
         let turn = self.snapshots.turn();
+        self.unless_stopped(|| {
+            if let Some(sealed) = self.unsynced(*synced)? {
+                self.sync_file()?;
+                self.seal(sealed, &mut synced)?;
+            }
+            Ok(())
+        })?;
         let mut state = self.snapshots.state.write().unwrap_or_else(PoisonError::into_inner);
         let (id, commits) = (state.next, self.commits());
         state.next += 1;
         state.open.insert(id, commits);
         drop(state);
         let counts = COUNTED.map(|tree| self.count.of(tree)).to_vec();
-        drop(turn);
-        Snapshot { store: Arc::clone(self), id, commits, counts }
+        drop((turn, synced));
+        Ok(Snapshot { store: Arc::clone(self), id, commits, counts })
     }
 }
 
@@ -402,7 +413,7 @@ mod tests {
                     let puts = pairs.into_iter().map(|(key, value)| Write::put(tree, key, value));
                     copy.commit(puts.collect()).unwrap();
                 }
-                snapshots.push((store.snapshot(), copy));
+                snapshots.push((store.snapshot().unwrap(), copy));
             }
             store.commit(writes(commit)).unwrap();
             model.commit(writes(commit)).unwrap();
@@ -414,7 +425,7 @@ mod tests {
                 assert_eq!(everything(other, Tree::Hosts, b""), everything(copy, Tree::Hosts, b""));
             }
         }
-        assert_same(&store.snapshot(), &model);
+        assert_same(&store.snapshot().unwrap(), &model);
         let state = store.snapshots.state.read().unwrap();
         assert!(
             state.open.is_empty() && state.kept.is_empty() && state.bytes == 0,
@@ -438,7 +449,7 @@ mod tests {
                     scope.spawn(|| {
                         let mut seen = HashSet::new();
                         for _ in 0..30 {
-                            let snapshot = store.snapshot();
+                            let snapshot = store.snapshot().unwrap();
                             let links = everything(&snapshot, Tree::Links, b"");
                             let pages = everything(&snapshot, Tree::Pages, b"");
                             assert_eq!((links.len(), pages.len()), (50, 50));
@@ -464,9 +475,9 @@ mod tests {
     fn a_snapshot_that_would_need_too_much_ends_and_the_others_go_on() {
         let (_dir, store) = store();
         store.commit(vec![Write::put(Tree::Hosts, "k", "old")]).unwrap();
-        let old = store.snapshot();
+        let old = store.snapshot().unwrap();
         store.commit(vec![Write::put(Tree::Hosts, "k", "new")]).unwrap();
-        let new = store.snapshot();
+        let new = store.snapshot().unwrap();
         store.commit(vec![Write::put(Tree::Hosts, "k", "newest")]).unwrap();
         let mut state = store.snapshots.state.write().unwrap();
         let most = state.bytes - 1;
@@ -486,7 +497,7 @@ mod tests {
     fn a_record_that_went_missing_ends_the_scan_with_an_error() {
         let (_dir, store) = store();
         store.commit(vec![Write::put(Tree::Pages, "a", "1"), Write::put(Tree::Pages, "b", "2")]).unwrap();
-        let mut snapshot = store.snapshot();
+        let mut snapshot = store.snapshot().unwrap();
         assert_eq!(snapshot.entries(Tree::Pages), Some(2));
         snapshot.counts[0] = Some(3);
         let rows: Vec<_> = snapshot.scan(Tree::Pages, b"").collect();

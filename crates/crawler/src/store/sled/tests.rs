@@ -1,5 +1,7 @@
 //! What the database survives, and what it refuses to open.
 
+use std::sync::Arc;
+
 use super::*;
 
 #[test]
@@ -146,6 +148,41 @@ fn a_record_that_went_missing_in_silence_ends_the_scan_with_an_error() {
     drop(store);
     let last = SledStore::open(&path).unwrap().scan(Tree::Pages, &[]).last().unwrap();
     assert!(last.is_err(), "nor after opening again");
+}
+
+#[test]
+fn a_seal_promises_what_is_synced_and_a_snapshot_has_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let store = Arc::new(SledStore::create(&path).unwrap());
+    let sealed = || Seal::read(&path).unwrap().commits;
+    let page = |number: u32| vec![Write::put(Tree::Pages, number.to_be_bytes(), "page")];
+    // What the process before wrote beside the log isn't known to be synced.
+    assert_eq!((store.write(page(0)).unwrap(), sealed()), (Durability::PowerCut, 1));
+    assert_eq!((store.write(page(1)).unwrap(), sealed()), (Durability::Process, 1));
+    assert_eq!(store.commits(), 2);
+    store.sync().unwrap();
+    assert_eq!(sealed(), 2);
+    store.write(page(2)).unwrap();
+    store.write(page(3)).unwrap();
+    assert_eq!(sealed(), 2);
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!((snapshot.commits(), sealed()), (4, 4), "it was synced for the snapshot");
+    store.write(page(4)).unwrap();
+    store.commit(page(5)).unwrap();
+    assert_eq!(sealed(), 6, "a commit syncs what was written before, too");
+    // As after kill -9: what wasn't synced is there, and the seal asks for less.
+    store.write(page(6)).unwrap();
+    assert_eq!(sealed(), 6);
+    drop((snapshot, store));
+    let store = SledStore::open(&path).unwrap();
+    assert_eq!((store.commits(), store.scan(Tree::Pages, &[]).count()), (7, 7));
+    store.commit(page(7)).unwrap();
+    assert_eq!(sealed(), 8);
+    // A value in a file of its own.
+    let large = vec![Write::put(Tree::Robots, "large", vec![7; 2 * SEGMENT_SIZE])];
+    assert_eq!(store.write(large).unwrap(), Durability::PowerCut);
+    assert_eq!(sealed(), 9);
 }
 
 #[test]
