@@ -80,9 +80,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             None => Ok(()),
         };
         let synced = self.sync(&mut run).await;
-        let summary = ended?;
-        written?;
-        synced.map(|()| summary)
+        match (ended, written.and(synced)) {
+            // Of a write and a sync, one fails because the other did.
+            (Err(CommitError::Store(StoreError::Stopped)) | Ok(_), Err(cause)) => Err(cause),
+            (ended, _) => ended,
+        }
     }
 
     /// Waits until all that was written is durable.
