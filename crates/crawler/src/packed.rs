@@ -1,4 +1,4 @@
-//! Compressed values: the first byte is the encoding, 0 = none, 1 = zstd.
+//! Compressed values: the first byte is the encoding, 0 = none, 1 = zstd. How many records fill one.
 
 use std::cell::RefCell;
 
@@ -11,6 +11,46 @@ const MOST: usize = 64 * 1024 * 1024;
 thread_local! {
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Bytes of a value that several records share, packed. sled writes, and reads, the up to 17 values of a leaf together, and one of more than
+/// 32 KB goes to a file of its own, which takes two syncs more. With these there is space for what the last commits brought as well.
+const TARGET: usize = 1536;
+
+/// How many records fill a value of [`TARGET`] bytes, as far as earlier values show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filling {
+    records: usize,
+    most: usize,
+}
+
+impl Filling {
+    /// Begins with a guess; no value gets more than `most`.
+    pub(crate) fn new(guess: usize, most: usize) -> Self {
+        Self { records: guess, most }
+    }
+
+    /// How many records fill a value.
+    pub(crate) fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Fills a value with some of the first `there` records, at least one. `write` packs so many of them. Gives how many it has.
+    pub(crate) fn fill(&mut self, there: usize, write: impl Fn(usize) -> Vec<u8>) -> (usize, Vec<u8>) {
+        loop {
+            let count = self.records.min(there);
+            let value = write(count);
+            let fitting = (count * TARGET / value.len().max(1)).clamp(1, self.most);
+            if value.len() > TARGET * 5 / 4 && fitting < count {
+                self.records = fitting;
+                continue;
+            }
+            if count == self.records && value.len() < TARGET * 3 / 4 {
+                self.records = fitting;
+            }
+            return (count, value);
+        }
+    }
 }
 
 /// Packs a value; over 1 KB it is compressed where that makes it shorter.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Head, LedgerError, block};
 use crate::causes::Cause;
+use crate::packed::Filling;
 use crate::record::Decision;
 use crate::record::evidence::whole_micros;
 use crate::store::{Store, StoreError, Tree, Write};
@@ -15,9 +16,6 @@ pub(super) const STATE: &str = "ledger";
 /// Loose values are folded when there are so many of them, or of their entries.
 const FOLD_VALUES: usize = 16;
 const FOLD_ENTRIES: usize = 256;
-
-/// Bytes of a folded value, packed: a leaf of sled, with up to 17 of them and with loose ones, then stays in its log and can leave its cache.
-const TARGET: usize = 1536;
 
 /// Most entries of a folded value.
 const MOST_ENTRIES: usize = 64;
@@ -79,7 +77,7 @@ pub struct Ledger {
     /// First entries of the loose values.
     values: Vec<u64>,
     /// Entries that fill a folded value, as far as is known.
-    entries_a_value: usize,
+    filling: Filling,
 }
 
 impl Ledger {
@@ -97,7 +95,7 @@ impl Ledger {
                 before: first,
                 loose: Vec::new(),
                 values: Vec::new(),
-                entries_a_value: MOST_ENTRIES,
+                filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
             });
         };
         let state: State = serde_json::from_slice(&value).map_err(unreadable)?;
@@ -106,7 +104,7 @@ impl Ledger {
             before: state.head,
             loose: Vec::new(),
             values: Vec::new(),
-            entries_a_value: MOST_ENTRIES,
+            filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
         };
         Ok(Self::restore(store, state)?.unwrap_or(fresh))
     }
@@ -118,7 +116,7 @@ impl Ledger {
             before: state.head,
             loose: Vec::new(),
             values: Vec::new(),
-            entries_a_value: MOST_ENTRIES,
+            filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
         };
         let mut seq = state.loose;
         let mut head = None;
@@ -187,17 +185,10 @@ impl Ledger {
         let (entries, heads): (Vec<_>, Vec<_>) = self.loose.drain(..).unzip();
         let mut done = 0;
         while done < entries.len() {
-            let count = self.entries_a_value.min(entries.len() - done);
+            let rest = &entries[done..];
+            let write = |count: usize| block::write(before, heads[done + count - 1], &rest[..count]);
+            let (count, value) = self.filling.fill(rest.len(), write);
             let after = heads[done + count - 1];
-            let value = block::write(before, after, &entries[done..done + count]);
-            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST_ENTRIES);
-            if value.len() > TARGET * 5 / 4 && fitting < count {
-                self.entries_a_value = fitting;
-                continue;
-            }
-            if count == self.entries_a_value && value.len() < TARGET * 3 / 4 {
-                self.entries_a_value = fitting;
-            }
             writes.push(put(seq, value));
             seq += count as u64;
             (done, before) = (done + count, after);

@@ -8,13 +8,10 @@ use super::index::{self, Bucket};
 use super::read::LinkBlock;
 use super::{STATE, State, lost, number_key, read, unreadable};
 use crate::frontier::HostId;
+use crate::packed::Filling;
 use crate::record::{decode_links, encode_links, withhold_links};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
-
-/// Bytes of a value that several pages share. sled writes, and reads, the up to 17 values of a leaf together, and one of more than 32 KB
-/// goes to a file of its own, which takes two syncs more. With these there is space for what the last commits brought as well.
-const TARGET: usize = 1536;
 
 /// Most records of a value.
 const MOST: usize = 32;
@@ -59,8 +56,8 @@ pub struct PageWriter {
     /// Buckets of the index that are full.
     full: Vec<Bucket>,
     /// Records and links that fill a value, as far as is known.
-    records_a_value: usize,
-    links_a_value: usize,
+    records_a_value: Filling,
+    links_a_value: Filling,
 }
 
 /// Changed values, by their keys.
@@ -85,8 +82,8 @@ impl PageWriter {
             known: HashMap::new(),
             indexed,
             full: Vec::new(),
-            records_a_value: 8,
-            links_a_value: 8,
+            records_a_value: Filling::new(8, MOST),
+            links_a_value: Filling::new(8, MOST),
         };
         if store.floor(Tree::Pages, &number_key(u64::MAX))?.is_some() && state.count == 0 {
             return Err(lost(Tree::Meta, "the number of its pages"));
@@ -139,7 +136,7 @@ impl PageWriter {
         }
         let mut writes = changed.write();
         let bytes: usize = self.tail.iter().map(Entry::bytes).sum();
-        if self.tail.len() >= self.records_a_value || bytes >= TAIL_BYTES {
+        if self.tail.len() >= self.records_a_value.records() || bytes >= TAIL_BYTES {
             self.fold(bytes >= TAIL_BYTES, &mut writes);
         } else {
             changed.tail.retain(|first| *first < from);
@@ -215,17 +212,10 @@ impl PageWriter {
         let mut tail = std::mem::take(&mut self.tail);
         writes.extend(self.values.drain(..).map(|first| Write::remove(Tree::Pages, number_key(first))));
         let (mut done, first) = (0, self.state.loose);
-        while done < tail.len() && (all || tail.len() - done >= self.records_a_value) {
-            let count = self.records_a_value.min(tail.len() - done);
-            let value = block::write_apart(&tail[done..done + count]);
-            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST);
-            if value.len() > TARGET * 5 / 4 && fitting < count {
-                self.records_a_value = fitting;
-                continue;
-            }
-            if count == self.records_a_value && value.len() < TARGET * 3 / 4 {
-                self.records_a_value = fitting;
-            }
+        while done < tail.len() && (all || tail.len() - done >= self.records_a_value.records()) {
+            let rest = &tail[done..];
+            let (count, value) =
+                self.records_a_value.fill(rest.len(), |count| block::write_apart(&rest[..count]));
             writes.push(Write::put(Tree::Pages, number_key(first + done as u64), value));
             done += count;
         }
@@ -248,16 +238,8 @@ impl PageWriter {
             .collect();
         let mut rest = pages.as_slice();
         while let Some((key, _)) = rest.first() {
-            let count = self.links_a_value.min(rest.len());
-            let value = block::write_links(*key, rest[..count].iter().copied());
-            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST);
-            if value.len() > TARGET * 5 / 4 && fitting < count {
-                self.links_a_value = fitting;
-                continue;
-            }
-            if count == self.links_a_value && value.len() < TARGET * 3 / 4 {
-                self.links_a_value = fitting;
-            }
+            let write = |count: usize| block::write_links(*key, rest[..count].iter().copied());
+            let (count, value) = self.links_a_value.fill(rest.len(), write);
             writes.push(Write::put(Tree::Links, number_key(*key), value));
             rest = &rest[count..];
         }
