@@ -1,8 +1,9 @@
 //! The only writer: archive, then database, then the acknowledgement.
 //!
-//! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush; fsync, acknowledge. What is acknowledged survives
-//! kill -9 and power loss; what is flushed survives kill -9, and the next commit may be written while it is synced. The ledger gets a
-//! digest of each record and capture that is stored.
+//! Order of a commit: append to WARC, one transaction with the offsets, flush; fdatasync of the WARC file, fsync of the database,
+//! acknowledge. What is acknowledged survives kill -9 and power loss; what is flushed survives kill -9, and the next commit may be written
+//! while it is synced. The database says how much of the archive was synced: after a power cut the rest is read again at the start. The
+//! ledger gets a digest of each record and capture that is stored.
 
 mod bodies;
 mod discovered;
@@ -210,6 +211,24 @@ pub struct Batch {
     pub totals: Totals,
     /// What all this takes in memory; free when it is committed.
     pub held: Vec<BacklogBytes>,
+    /// How far the archive was synced since the last commit.
+    pub archive_synced: Option<Position>,
+}
+
+/// What is written and survives the end of the process, but not a power cut before it is synced.
+#[derive(Debug, Clone, Default)]
+pub struct Unsynced {
+    /// The end of the archive, if there is one that isn't synced.
+    pub(crate) archive: Option<warc::Unsynced>,
+}
+
+impl Unsynced {
+    /// Syncs it, and all that was written before it: the archive, and the database. Returns how far the archive is synced.
+    pub fn sync<S: Store>(&self, store: &S) -> Result<Option<Position>, CommitError> {
+        let end = self.archive.as_ref().map(warc::Unsynced::sync).transpose()?.cloned();
+        store.sync()?;
+        Ok(end)
+    }
 }
 
 /// Why a commit failed. Nothing of it is acknowledged.
@@ -241,13 +260,20 @@ pub enum CommitError {
     Json(#[from] serde_json::Error),
 }
 
+impl CommitError {
+    /// Whether what was appended to the archive may not have come to the disk.
+    pub(crate) fn is_of_archive_sync(&self) -> bool {
+        matches!(self, Self::Warc(error) if error.is_of_sync())
+    }
+}
+
 /// Takes what is committed into the full-text index.
 pub trait Indexer: std::fmt::Debug + Send {
     /// Returns the writes that enter these pages as due to be indexed, for the transaction that stores them; and keeps what is to be
     /// indexed of them. Called once a commit, before it; the captures of the pages are in the archive by then.
     fn enter(&mut self, pages: &mut [SettledPage]) -> Vec<Write>;
 
-    /// Hands on what [`enter`](Self::enter) kept: it is durable now. Waits while too much is to be indexed; `held` counts as memory
+    /// Hands on what [`enter`](Self::enter) kept: it is written now. Waits while too much is to be indexed; `held` counts as memory
     /// that is taken until it is.
     fn committed(&mut self, held: Vec<BacklogBytes>) -> Result<(), CommitError>;
 }
@@ -285,9 +311,8 @@ impl<S: Store> Committer<S> {
         let warc = match archive {
             Some((dir, info, max_file_size)) => {
                 let end = store.get(Tree::Meta, WARC_END.as_bytes())?;
-                let end: Option<End> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
-                let position = end.map(|end| Position { file: end.file, offset: end.offset });
-                warc::repair(dir, position.as_ref())?;
+                let end = end.map(|value| read_warc_end(&value)).transpose()?;
+                warc::repair(dir, end.as_ref())?;
                 Some(WarcWriter::open(dir, info, max_file_size)?)
             }
             None => None,
@@ -331,17 +356,23 @@ impl<S: Store> Committer<S> {
 
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
-        match self.write(batch)? {
-            Durability::PowerCut => Ok(()),
-            Durability::Process => Ok(self.store.sync()?),
+        if let Some(unsynced) = self.write(batch)?
+            && let Some(end) = unsynced.sync(&*self.store)?
+            && let Some(warc) = &mut self.warc
+        {
+            warc.note_synced(&end);
         }
+        Ok(())
     }
 
-    /// Writes a batch, which survives the end of the process then. It is durable once the store is synced, unless it is already: so is what
-    /// is followed by what mustn't precede it: captures overwritten, the index of a complete file, the full-text index.
-    pub fn write(&mut self, batch: Batch) -> Result<Durability, CommitError> {
+    /// Writes a batch, which survives the end of the process then. What it returns has to be synced before it is durable; none if it is
+    /// already, as what is followed by what mustn't precede it: captures overwritten, the index of a complete file.
+    pub fn write(&mut self, batch: Batch) -> Result<Option<Unsynced>, CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
-        let Batch { mut decisions, totals, held, archive, .. } = batch;
+        let Batch { mut decisions, totals, held, archive, archive_synced, .. } = batch;
+        if let (Some(warc), Some(end)) = (&mut self.warc, archive_synced) {
+            warc.note_synced(&end);
+        }
         let mut seals = Seals::default();
         writes.extend(self.archive(&mut pages, archive, &withdrawals, &mut seals)?);
         if let Some(index) = &mut self.index {
@@ -378,17 +409,28 @@ impl<S: Store> Committer<S> {
         }
         writes.extend(self.ledger.append(decisions)?);
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
-        if let Some(end) = self.warc.as_ref().and_then(WarcWriter::position) {
-            let end = End { file: end.file, offset: end.offset };
-            writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
-        }
         let has_complete = self.warc.as_ref().is_some_and(WarcWriter::has_complete);
-        let is_followed = self.index.is_some() || scrub || has_complete || !withdrawals.is_empty();
+        let is_followed = scrub || has_complete || !withdrawals.is_empty();
+        if let Some(warc) = &mut self.warc {
+            if is_followed || warc.begins_file() || !self.store.defers_syncs() {
+                warc.sync()?;
+            }
+            if let Some(end) = ArchiveEnd::of(warc) {
+                writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
+            }
+        }
         let durability = if is_followed {
             self.store.commit(writes)?;
             Durability::PowerCut
         } else {
             self.store.write(writes)?
+        };
+        let unsynced = match (durability, &mut self.warc) {
+            (Durability::PowerCut, Some(warc)) => warc.sync().map(|()| None)?,
+            (Durability::PowerCut, None) => None,
+            (Durability::Process, warc) => {
+                Some(Unsynced { archive: warc.as_ref().and_then(WarcWriter::unsynced) })
+            }
         };
         self.index_complete_files();
         // Not before: until then they are looked for here.
@@ -397,7 +439,17 @@ impl<S: Store> Committer<S> {
         if let Some(index) = &mut self.index {
             index.committed(held)?;
         }
-        Ok(durability)
+        Ok(unsynced)
+    }
+
+    /// After an error of a sync of the archive: cuts off what may not be on the disk, although the system would still show it.
+    pub fn drop_unsynced_archive(&mut self) -> Result<(), CommitError> {
+        let Some(warc) = &mut self.warc else { return Ok(()) };
+        let Some(end) = warc.position().zip(warc.synced()).map(|(end, offset)| Position { offset, ..end })
+        else {
+            return Ok(());
+        };
+        Ok(warc.roll_back_to(Some(&end))?)
     }
 
     /// Ends the writing of the archive: the files of this run whose indexes aren't written yet.
@@ -524,11 +576,9 @@ impl<S: Store> Committer<S> {
             None => self.stores_bodies_once.then(|| Known::All(&*self.store, self.earlier.as_ref())),
         };
         let mut bodies = Bodies::new(known, self.warc_dir.as_deref(), withdrawals);
-        let mut appended = false;
         for (url, mut encoded) in others {
             warc.append(&mut encoded)?;
             seals.other(url, &encoded.bytes);
-            appended = true;
         }
         for page in pages {
             let metadata = discovered::metadata(page);
@@ -554,10 +604,6 @@ impl<S: Store> Committer<S> {
                     page.record.warc = Some(place);
                 }
             }
-            appended = true;
-        }
-        if appended {
-            warc.sync()?;
         }
         Ok(bodies.map(Bodies::into_writes).unwrap_or_default())
     }
@@ -608,14 +654,25 @@ pub(crate) fn warc_end_key(series: &str) -> String {
 }
 
 /// Reads what is stored there.
-#[cfg(feature = "cluster")]
 pub(crate) fn read_warc_end(value: &[u8]) -> Result<Position, CommitError> {
-    let End { file, offset } = serde_json::from_slice(value)?;
-    Ok(Position { file, offset })
+    Ok(serde_json::from_slice(value)?)
 }
 
-#[derive(Serialize, Deserialize)]
-struct End {
-    file: String,
-    offset: u64,
+/// What is stored there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ArchiveEnd {
+    /// The end of what is committed.
+    #[serde(flatten)]
+    pub(crate) end: Position,
+    /// How much of this file was on the disk for certain then; none if all of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) synced: Option<u64>,
+}
+
+impl ArchiveEnd {
+    fn of(warc: &WarcWriter) -> Option<Self> {
+        let (end, synced) = warc.position().zip(warc.synced())?;
+        let synced = Some(synced).filter(|synced| *synced < end.offset);
+        Some(Self { end, synced })
+    }
 }

@@ -5,11 +5,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crawler::store::{SledStore, Store as _, Tree, Write};
 use whole_program::output_dir::{archived_responses, files};
 use whole_program::site::Sites;
 
 use crate::scene::{Scene, sorted};
-use crate::support::{bytes, copy, fault_row, pages, resume, tree};
+use crate::support::{bytes, copy, fault_row, pages, refetched, resume, tree};
 
 const PAGES: usize = 60;
 
@@ -93,4 +94,54 @@ fn settings_that_are_gone_or_unreadable_are_named() {
     fs::write(&file, &right).unwrap();
     scene.resume().args(["--max-pages", "none"]).run().expect(0);
     assert_eq!(pages(&scene.out()), tree("a.test", PAGES));
+}
+
+/// Has the database of a crawl say that only the first half of its archive was synced when it was last written: as a power failure may leave it.
+fn set_back_sync(out: &std::path::Path) -> u64 {
+    let records = crawler::warc::Reader::open(&last_warc(out)).unwrap().map(Result::unwrap);
+    let (mut begins, mut end) = (Vec::new(), 0);
+    for record in records {
+        end = record.offset + record.length;
+        begins.extend(record.field("WARC-Concurrent-To").is_none().then_some(record.offset));
+    }
+    let synced = begins[begins.len() / 2];
+    let store = SledStore::open(&out.join("db")).unwrap();
+    let stored = store.get(Tree::Meta, b"warc_end").unwrap().expect("the archive's end");
+    let mut stored: serde_json::Value = serde_json::from_slice(&stored).unwrap();
+    assert_eq!(stored.get("synced"), None, "a run that ended has synced everything");
+    assert_eq!(stored["offset"].as_u64(), Some(end));
+    stored["synced"] = synced.into();
+    store.commit(vec![Write::put(Tree::Meta, "warc_end", stored.to_string())]).unwrap();
+    synced
+}
+
+#[test]
+fn pages_whose_bodies_a_power_failure_took_are_fetched_again() {
+    let scene = half();
+    let synced = set_back_sync(&scene.out());
+    let audit = |unsynced: usize| {
+        let audit = scene.look("audit", &["--json"]).expect(0).json().remove(0);
+        let checks = audit["checks"].as_array().unwrap();
+        let archive = checks.iter().find(|check| check["name"] == "archive").expect("the archive's check");
+        assert_eq!(archive["unchecked"]["unsynced"].as_u64().unwrap_or(0), unsynced as u64, "{archive}");
+    };
+    audit(0);
+    let before = archived_responses(&scene.out().join("warc")).len();
+    let file = fs::File::options().write(true).open(last_warc(&scene.out())).unwrap();
+    file.set_len(synced).unwrap();
+    let lost = before - archived_responses(&scene.out().join("warc")).len();
+    assert!((5..25).contains(&lost), "{lost} of {before}");
+    // What the file system gave it, and no data.
+    file.set_len(synced + 100_000).unwrap();
+    drop(file);
+    audit(lost);
+    let output = scene.resume().args(["--max-pages", "none"]).run();
+    fault_row("the end of the WARC lost in a power failure", &output, 0);
+    assert!(output.stderr.contains(&format!("the bodies of {lost} pages")), "{output}");
+    assert_eq!(pages(&scene.out()), tree("a.test", PAGES));
+    assert_eq!(sorted(archived_responses(&scene.out().join("warc"))), tree("a.test", PAGES));
+    assert_eq!(refetched(&scene), lost, "each once");
+    audit(0);
+    let entries = scene.table("ledger").into_iter().filter(|entry| entry["decision"] == "body_lost");
+    assert_eq!(entries.count(), lost);
 }

@@ -16,7 +16,7 @@ use super::seals::Captures;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
-use crate::commit::warc_end_key;
+use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
@@ -27,7 +27,7 @@ use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::visit::{self, PageRules, ReadPool, Visited};
 use crate::wanted::Wanted;
-use crate::warc::{self, Reader, Record};
+use crate::warc::{self, Position, Reader, Record};
 
 /// What the database says of one place in the archive.
 #[derive(Debug, Serialize, Deserialize)]
@@ -123,6 +123,10 @@ pub(super) fn judge<S: Store>(
     let mut records = Check::new("archive", RECORDS);
     let mut taken = Check::new("withdrawn", "withdrawn content is removed from the archive");
     let forgotten = Forgotten::read(store)?;
+    let unsynced = unsynced(store)?;
+    let may_be_lost = |file: &str, offset: u64| {
+        unsynced.as_ref().is_some_and(|from| file == from.file && offset >= from.offset)
+    };
     for (file, path) in files.files {
         let end = committed_end(store, &file, rules.is_running && !files.are_shared)?;
         let is_committed =
@@ -145,7 +149,11 @@ pub(super) fn judge<S: Store>(
             let record = match record {
                 Ok(record) if is_committed(record.offset) => record,
                 Ok(_) => break,
-                Err(warc::Error::Record { offset, .. }) if !is_committed(offset) => break,
+                Err(warc::Error::Record { offset, .. })
+                    if !is_committed(offset) || may_be_lost(&file, offset) =>
+                {
+                    break;
+                }
                 Err(error) => {
                     records.broken(&file, None, with_causes(&error));
                     captures.torn();
@@ -153,7 +161,7 @@ pub(super) fn judge<S: Store>(
                 }
             };
             let key = place_key(&file, record.offset);
-            missing(&mut places, Some(&key), &mut records, &mut derived)?;
+            missing(&mut places, Some(&key), &may_be_lost, &mut records, &mut derived)?;
             let (mut place, mut is_withdrawn) = (None, false);
             while let Some(entry) =
                 places.next_if(|entry| entry.as_ref().is_ok_and(|entry| entry.starts_with(&key)))
@@ -259,7 +267,7 @@ pub(super) fn judge<S: Store>(
             }
         }
     }
-    missing(&mut places, None, &mut records, &mut derived)?;
+    missing(&mut places, None, &may_be_lost, &mut records, &mut derived)?;
     let [words, digests, links] = derived.checks();
     Ok(vec![records, words, digests, links, taken])
 }
@@ -318,28 +326,26 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The end of the archive by the last commit.
-#[derive(Default, Deserialize)]
-struct CommittedEnd {
-    file: String,
-    offset: u64,
-}
-
 /// The end of the series that a file belongs to; none where nothing may lie behind it. Of a cluster's archive only what is committed counts: a
 /// worker that lost its partition may have written more. `is_written`: the crawl adds to the files of no series.
-fn committed_end<S: Store>(
-    store: &S,
-    file: &str,
-    is_written: bool,
-) -> Result<Option<CommittedEnd>, AuditError> {
+fn committed_end<S: Store>(store: &S, file: &str, is_written: bool) -> Result<Option<Position>, AuditError> {
     let key = match warc::series(file) {
         Some(series) => warc_end_key(series),
-        None if is_written => "warc_end".to_owned(),
+        None if is_written => WARC_END.to_owned(),
         None => return Ok(None),
     };
     let end = store.get(Tree::Meta, key.as_bytes())?;
     let end = end.map(|end| serde_json::from_slice(&end)).transpose();
     Ok(Some(end.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default()))
+}
+
+/// From where on a power failure may have taken captures that the database names: the next `crawl resume` queues their pages again. None where all
+/// was on the disk.
+fn unsynced<S: Store>(store: &S) -> Result<Option<Position>, AuditError> {
+    let end = store.get(Tree::Meta, WARC_END.as_bytes())?;
+    let end: Option<ArchiveEnd> =
+        end.map(|end| serde_json::from_slice(&end)).transpose().map_err(AuditError::record(Tree::Meta))?;
+    Ok(end.and_then(|ArchiveEnd { end, synced }| Some(Position { offset: synced?, ..end })))
 }
 
 /// What is said where no archive was named.
@@ -407,6 +413,7 @@ fn judge_aside(file: &str, record: &Record, place: Option<&Place>, records: &mut
 fn missing(
     places: &mut Places,
     before: Option<&[u8]>,
+    may_be_lost: &impl Fn(&str, u64) -> bool,
     records: &mut Check,
     derived: &mut Derived,
 ) -> Result<(), AuditError> {
@@ -417,10 +424,15 @@ fn missing(
         if entry.get(end + BEHIND - 1) == Some(&CAPTURE) {
             let (file, offset) = (String::from_utf8_lossy(&entry[..end]), sorter::number(&entry, end + 1, 8));
             let place = read_place(&entry[end + BEHIND..])?;
+            let is_unsynced = may_be_lost(&file, offset);
             if let Some(last) = &place.last {
-                derived.unchecked_last(last, kept::MISSING);
+                derived.unchecked_last(last, if is_unsynced { kept::UNSYNCED } else { kept::MISSING });
             }
-            records.broken(place.url, None, format!("no response in {file} at {offset}"));
+            if is_unsynced {
+                records.unchecked(kept::UNSYNCED);
+            } else {
+                records.broken(place.url, None, format!("no response in {file} at {offset}"));
+            }
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ const PURPOSES: &str = "purposes";
 const UNREAD: &str = "unread";
 /// It was kept, and had to be taken out again.
 const WITHDRAWN: &str = "withdrawn";
-/// It was lost with the disk of a worker, as `crawl cluster lost` said.
+/// It was lost, with the disk of a worker, as `crawl cluster lost` said, or in a power failure.
 const LOST: &str = "lost";
 /// Another page has the same body, which is kept there.
 const DUPLICATE: &str = "duplicate";
@@ -26,6 +26,8 @@ const ARCHIVE_OFF: &str = "archive_off";
 const NOT_ARCHIVED: &str = "not_archived";
 /// The archive doesn't have it in the place that its record names: check `archive` reports it.
 pub(super) const MISSING: &str = "missing";
+/// A power failure took it before it was on the disk: `crawl resume` queues the page again.
+pub(super) const UNSYNCED: &str = "unsynced";
 /// A revisit, and the response that has its body was withdrawn.
 pub(super) const ORIGINAL_WITHDRAWN: &str = "original_withdrawn";
 /// A revisit, and the earlier crawl that has its body isn't where it was.

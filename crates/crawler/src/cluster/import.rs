@@ -15,7 +15,7 @@ use crate::config::{self, ConfigError, Record, Settings};
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
-use crate::job::revisit;
+use crate::job::{mend_archive, revisit};
 use crate::ledger;
 use crate::pauses;
 use crate::record::{EndRecord, RUN_END, Withdrawal};
@@ -93,6 +93,7 @@ pub fn import(
     init::check_settings(&settings)?;
     let store = Arc::new(SledStore::open(&dir.db())?);
     let key = read_key(&*store)?;
+    mend_archive(&dir, &store, key, now)?;
     check(&dir, &*store)?;
     let crawl_id = store.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
     let crawl_id = String::from_utf8_lossy(&crawl_id).into_owned();

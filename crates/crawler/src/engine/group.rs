@@ -9,12 +9,13 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::{Engine, quota};
+use crate::causes::with_causes;
 use crate::clock::Now;
-use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::commit::{Batch, CommitError, Committer, Totals, Unsynced};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::store::{Durability, Store, StoreError, Tree};
-use crate::warc::WrittenFile;
+use crate::store::{Store, StoreError, Tree};
+use crate::warc::{Position, WrittenFile};
 
 /// A commit is made when it holds this much, or when this much time has passed.
 const GROUP_BYTES: usize = 256 * 1024;
@@ -41,15 +42,17 @@ pub(super) struct Group<S> {
     /// The totals that are on record, and the cut that they belong to.
     pub(super) durable: Totals,
     durable_generation: u64,
+    /// How far the archive was synced since the last commit began.
+    archive_synced: Option<Position>,
 }
 
 /// What was written last.
-#[derive(Clone, Copy)]
 struct Written {
     generation: u64,
     totals: Totals,
     /// When the first was written that isn't synced.
     since: Duration,
+    unsynced: Unsynced,
 }
 
 impl<S: Store> Group<S> {
@@ -64,12 +67,13 @@ impl<S: Store> Group<S> {
             syncing: None,
             durable,
             durable_generation: 0,
+            archive_synced: None,
         }
     }
 
     /// Whether what was written has waited too long to be synced.
     pub(super) fn is_behind(&self, now: Now) -> bool {
-        let since = self.syncing.or(self.unsynced.map(|written| written.since));
+        let since = self.syncing.or(self.unsynced.as_ref().map(|written| written.since));
         since.is_some_and(|since| now.mono >= since + UNSYNCED_TIME)
     }
 }
@@ -77,7 +81,7 @@ impl<S: Store> Group<S> {
 /// A sync that is over.
 pub(super) struct Synced {
     written: Written,
-    result: Result<(), StoreError>,
+    result: Result<Option<Position>, CommitError>,
 }
 
 /// A commit that is written.
@@ -86,7 +90,7 @@ pub(super) struct Committing<S> {
     generation: u64,
     totals: Totals,
     batch: Option<Batch>,
-    result: Result<Durability, CommitError>,
+    result: Result<Option<Unsynced>, CommitError>,
 }
 
 impl<S: Store> Committing<S> {
@@ -150,16 +154,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         batch.writes = writes;
         batch.removes.extend(letters);
         batch.totals = self.totals;
+        batch.archive_synced = self.group.archive_synced.take();
         self.group.bytes = 0;
         self.group.since = None;
         let totals = batch.totals;
-        Ok(Some(Committing {
-            committer,
-            generation,
-            totals,
-            batch: Some(batch),
-            result: Ok(Durability::Process),
-        }))
+        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(None) }))
     }
 
     /// Takes note of a commit that was written: hosts that wait for it may be asked.
@@ -169,14 +168,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<(), CommitError> {
         let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
         self.group.committer = Some(done.committer);
-        let durability = done.result?;
+        let unsynced = done.result?;
         self.frontier.committed(done.generation);
         self.reports.done.commits += 1;
         let since = self.group.unsynced.take().map_or_else(|| self.clock.now().mono, |first| first.since);
-        let written = Written { generation: done.generation, totals: done.totals, since };
-        match durability {
-            Durability::Process => self.group.unsynced = Some(written),
-            Durability::PowerCut => self.durable(written),
+        match unsynced {
+            Some(unsynced) => {
+                let Committing { generation, totals, .. } = done;
+                self.group.unsynced = Some(Written { generation, totals, since, unsynced });
+            }
+            None => self.durable(done.generation, done.totals),
         }
         Ok(())
     }
@@ -189,35 +190,67 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let written = self.group.unsynced.take()?;
         self.group.syncing = Some(written.since);
         let store = Arc::clone(&self.group.store);
-        Some(tokio::task::spawn_blocking(move || Synced { written, result: store.sync() }))
+        let archive = written.unsynced.archive.clone();
+        // Both at once: most of what a sync takes is waiting.
+        let archive = archive.map(|archive| tokio::task::spawn_blocking(move || archive.sync().cloned()));
+        let database = tokio::task::spawn_blocking(move || store.sync());
+        Some(tokio::spawn(async move {
+            let database = database.await;
+            let end = match archive {
+                Some(archive) => archive.await.map(|synced| synced.map(Some)),
+                None => Ok(Ok(None)),
+            };
+            let result = match (end, database) {
+                (Ok(end), Ok(database)) => {
+                    end.map_err(CommitError::from).and_then(|end| Ok(database.map(|()| end)?))
+                }
+                _ => Err(StoreError::Stopped.into()),
+            };
+            Synced { written, result }
+        }))
     }
 
     pub(super) fn synced(&mut self, done: Result<Synced, tokio::task::JoinError>) -> Result<(), CommitError> {
         let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
         self.group.syncing = None;
-        done.result?;
-        self.durable(done.written);
+        self.note_synced(&done.written, done.result?);
         Ok(())
     }
 
     /// Syncs what was written. Only while nothing is in flight: the loop doesn't run meanwhile.
     pub(super) fn sync_here(&mut self) -> Result<(), CommitError> {
         if let Some(written) = self.group.unsynced.take() {
-            self.group.store.sync()?;
-            self.durable(written);
+            let end = written.unsynced.sync(&*self.group.store)?;
+            self.note_synced(&written, end);
         }
         Ok(())
     }
 
+    fn note_synced(&mut self, written: &Written, archive: Option<Position>) {
+        // Of an earlier file it doesn't matter any more.
+        self.group.archive_synced = archive.or(self.group.archive_synced.take());
+        self.durable(written.generation, written.totals);
+    }
+
     /// Takes note that a cut and all before it are durable.
-    fn durable(&mut self, written: Written) {
+    fn durable(&mut self, generation: u64, totals: Totals) {
         // A later one may have been synced for itself.
-        if written.generation < self.group.durable_generation {
+        if generation < self.group.durable_generation {
             return;
         }
-        self.group.durable_generation = written.generation;
+        self.group.durable_generation = generation;
         self.letters_committed();
-        self.group.durable = written.totals;
-        (self.reports.listener)(CrawlEvent::Committed(written.totals));
+        self.group.durable = totals;
+        (self.reports.listener)(CrawlEvent::Committed(totals));
+    }
+
+    /// After an error of a sync of the archive: cuts off what may not be on the disk, although the system would still show it.
+    pub(super) fn drop_unsynced_archive(&mut self) {
+        if let Some(Err(error)) = self.group.committer.as_mut().map(Committer::drop_unsynced_archive) {
+            tracing::warn!(
+                "what may not be on the disk can't be taken off the end of the archive: {}",
+                with_causes(&error)
+            );
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Marks, QueuedUrl};
 use crate::page_store::{self, StoredPage};
 use crate::post::{Letter, Series, stored_object_key};
-use crate::record::{Decided, Decision, Layer, PlainReason};
+use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::warc;
@@ -74,12 +74,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 lost.push(of.file.clone());
             }
         }
-        let is_lost = |file: &str| lost.iter().any(|lost| lost == file);
+        let is_lost = |of: &Archived| lost.contains(&of.file);
         // What has become unavailable is taken out anyway.
-        if record.forgotten
-            || record.is_unavailable(now.wall)
-            || !record.captures().any(|of| is_lost(&of.file))
-        {
+        if record.forgotten || record.is_unavailable(now.wall) || !record.captures().any(is_lost) {
             return Ok(None);
         }
         let body = before.filter(|_| record.lose(now.wall, is_lost));

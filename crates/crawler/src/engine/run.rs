@@ -79,12 +79,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Some(commit) => self.written(commit.await),
             None => Ok(()),
         };
-        let synced = self.sync(&mut run).await;
-        match (ended, written.and(synced)) {
+        let synced = match &ended {
+            // A second sync would succeed, and bring nothing back.
+            Err(error) if error.is_of_archive_sync() => {
+                if let Some(sync) = run.syncing.take() {
+                    drop(sync.await);
+                }
+                Ok(())
+            }
+            _ => self.sync(&mut run).await,
+        };
+        let ended = match (ended, written.and(synced)) {
             // Of a write and a sync, one fails because the other did.
             (Err(CommitError::Store(StoreError::Stopped)) | Ok(_), Err(cause)) => Err(cause),
             (ended, _) => ended,
+        };
+        if ended.as_ref().is_err_and(CommitError::is_of_archive_sync) {
+            self.drop_unsynced_archive();
         }
+        ended
     }
 
     /// Waits until all that was written is durable.

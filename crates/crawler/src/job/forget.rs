@@ -33,6 +33,7 @@ pub fn forget(root: &Path, forget: Forget, reason: &str, now: Timestamp) -> Resu
         return Err(JobError::Unfinished(root.to_owned()));
     }
     let store = shared(Arc::new(SledStore::open(&dir.db())?));
+    super::mend_archive(&dir, &store, super::read_key(&*store)?, now)?;
     enter(&store, forget, reason, now)?;
     let removed = finish(&dir, &store)?;
     drop(store);

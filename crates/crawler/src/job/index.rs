@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::JobError;
 use crate::commit::Indexer;
 use crate::config::Settings;
-use crate::store::Store;
+use crate::store::AnyStore;
 
 /// The full-text index, and an index that is being built.
 const DIRS: [&str; 2] = ["index", "index.new"];
@@ -21,9 +21,9 @@ pub(super) type Index = ();
 /// Brings the index up to date and takes in what the run commits; with `purge` nothing of documents that were taken out stays in its
 /// files.
 #[cfg(feature = "search")]
-pub(super) fn start<S: Store>(
+pub(super) fn start(
     root: &Path,
-    store: &S,
+    store: &AnyStore,
     settings: &Settings,
     now: Timestamp,
     purge: bool,
@@ -56,9 +56,9 @@ pub(super) fn start<S: Store>(
 
 /// Removes an index that an earlier run made: nobody keeps it up to date.
 #[cfg(not(feature = "search"))]
-pub(super) fn start<S: Store>(
+pub(super) fn start(
     root: &Path,
-    _: &S,
+    _: &AnyStore,
     _: &Settings,
     _: Timestamp,
     _: bool,

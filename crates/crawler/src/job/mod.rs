@@ -4,6 +4,7 @@ mod descriptors;
 mod forget;
 mod index;
 mod plan;
+mod power_failure;
 mod rejudge;
 pub(crate) mod revisit;
 mod rules;
@@ -31,7 +32,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::causes::with_causes;
 use crate::cdxj;
-use crate::clock::Clock;
+use crate::clock::{Clock, Now};
 use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
@@ -161,6 +162,7 @@ pub struct Job {
     rejudged: Rejudged,
     /// Withdrawn content was removed from the database: it may still be in the files of the index.
     purges_index: bool,
+    lost: u64,
     control: Arc<dyn Control>,
     orders: Option<mpsc::UnboundedReceiver<Steer>>,
 }
@@ -206,7 +208,7 @@ impl Job {
         let socket = Socket::bind(dir.root());
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
-        let mut purges_index = false;
+        let (mut purges_index, mut lost) = (false, 0);
         let mut prepared = prepared;
         let opened = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
@@ -217,6 +219,7 @@ impl Job {
             let mut store = Arc::new(SledStore::open(&dir.db())?);
             let key = read_key(&*store)?;
             format::renew(&*store)?;
+            lost = mend_archive(&dir, &store, key, now)?;
             // What a `crawl forget` was interrupted in.
             forget::finish(&dir, &shared(Arc::clone(&store)))?;
             if scrub::is_due(&*store)? {
@@ -229,10 +232,15 @@ impl Job {
             (store, key)
         };
         let mut job = Self::new(dir, socket, settings, prepared, opened, record.started);
-        job.purges_index = purges_index;
+        (job.purges_index, job.lost) = (purges_index, lost);
         job.revisit(None, now)?;
         job.rejudged = rejudge::changed(&*job.store, &job.run.0, &job.settings)?;
         Ok(job)
+    }
+
+    /// How many pages are fetched again because a power failure took their bodies.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// What the run will judge again of the URLs that earlier runs skipped.
@@ -264,6 +272,7 @@ impl Job {
             revisiting: false,
             rejudged: Rejudged::default(),
             purges_index: false,
+            lost: 0,
             socket,
             control: Arc::new(NoOrders),
             orders: None,
@@ -311,11 +320,11 @@ impl Job {
         let committer = committer.sharing_bodies_of(earlier_bodies(&warc, settings).await?);
         let clock = Clock::system();
         let (index, indexer) =
-            index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;
+            index::start(dir.root(), &store, settings, clock.now().wall, self.purges_index)?;
         let keeps_index = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
-        // Of a crawl that was on many machines: pages are fetched again whose bodies were lost with the disk of a worker.
+        // Pages are fetched again whose bodies were lost, in a power failure or with the disk of a worker.
         let has_lost = store.get(Tree::Meta, LOST)?.is_some();
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
@@ -405,6 +414,16 @@ impl Job {
         }
         Ok(Finished { summary, account })
     }
+}
+
+/// Queues the pages again whose bodies a power failure took; returns how many.
+pub(crate) fn mend_archive<S: Store>(
+    dir: &CrawlDir,
+    store: &Arc<S>,
+    key: FingerprintKey,
+    now: Timestamp,
+) -> Result<u64, CommitError> {
+    power_failure::mend(dir, store, key, Now { mono: Duration::ZERO, wall: now })
 }
 
 /// What the files of the archive say of the crawl, which is called `name` in them.

@@ -88,7 +88,7 @@ words! {
         StopAsked = "stop_asked",
         /// The user had the content of a URL, of a host or of matching URLs removed for good.
         Forgotten = "forgotten",
-        /// The body of a page was lost with the disk of a worker; the page waits to be fetched again.
+        /// The body of a page was lost with the disk of a worker, or in a power failure; the page waits to be fetched again.
         BodyLost = "body_lost",
         /// The crawl was moved to another database.
         Moved = "moved",

@@ -215,7 +215,7 @@ pub struct PageRecord {
     /// It was fetched as a resource of a page (image, script, style sheet), and doesn't count as a page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resource: bool,
-    /// When its body was found to be lost with the disk of a worker: it was queued again then.
+    /// When its body was found to be lost, with the disk of a worker or in a power failure: it was queued again then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_at: Option<Timestamp>,
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
@@ -238,9 +238,9 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl PageRecord {
-    /// Takes out the captures in archive files that are lost, by their names; true if that of the last response was in one.
-    pub(crate) fn lose(&mut self, at: Timestamp, is_lost: impl Fn(&str) -> bool) -> bool {
-        let is_there = |capture: &Archived| !is_lost(&capture.file);
+    /// Takes out the captures that are lost; true if that of the last response is one.
+    pub(crate) fn lose(&mut self, at: Timestamp, is_lost: impl Fn(&Archived) -> bool) -> bool {
+        let is_there = |capture: &Archived| !is_lost(capture);
         self.earlier.retain(is_there);
         self.unchanged.retain(is_there);
         if self.warc.as_ref().is_none_or(is_there) {

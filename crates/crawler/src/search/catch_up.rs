@@ -184,6 +184,8 @@ pub(super) fn crawl_id<S: Store>(store: &S) -> Result<String, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::extract::MainText;
     use crate::search::document::Document;
@@ -274,6 +276,7 @@ mod tests {
         has(BUILT_AT_START + 1);
         assert!(is_too_much(root, &store, BUILT_AT_START).unwrap());
         let limits = ExtractLimits::default();
+        let store: AnyStore = Arc::new(store);
         let started =
             crate::search::Indexing::start(root, &store, &limits, Timestamp::UNIX_EPOCH, false).unwrap();
         assert!(started.is_none() && !root.join("index").exists());

@@ -1,9 +1,9 @@
 //! Adds to the index what a running crawl commits: on a thread of its own, behind a channel that holds few commits.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::writer::Writer;
 use crate::commit::{CommitError, Indexer, SettledPage};
 use crate::extract::ExtractLimits;
 use crate::record::PageRecord;
-use crate::store::{Store, Write};
+use crate::store::{AnyStore, Store, Write};
 use crate::visit::BacklogBytes;
 
 /// Commits of the crawl that may wait.
@@ -123,9 +123,9 @@ impl Indexing {
     /// Brings the index of the crawl in `root` up to date, and starts the thread that keeps it so. With `purge` nothing of documents
     /// that were taken out earlier stays in its files. None where a whole index would have to be built for a large crawl first: nobody
     /// shall wait for that without having asked for it.
-    pub(crate) fn start<S: Store>(
+    pub(crate) fn start(
         root: &Path,
-        store: &S,
+        store: &AnyStore,
         limits: &ExtractLimits,
         now: Timestamp,
         purge: bool,
@@ -142,10 +142,10 @@ impl Indexing {
         let durable = Arc::new(AtomicU64::new(upto));
         let (sender, receiver) = sync_channel(WAITING);
         let archive = Archive::new(root, limits.clone());
-        let done = Arc::clone(&durable);
+        let (done, database) = (Arc::clone(&durable), Arc::downgrade(store));
         let thread = thread::Builder::new()
             .name("index".to_owned())
-            .spawn(move || run(writer, archive, &receiver, &done))
+            .spawn(move || run(writer, archive, &receiver, &done, &database))
             .map_err(|source| SearchError::Io {
                 action: "start the thread of",
                 path: root.join("index"),
@@ -169,8 +169,13 @@ fn run(
     mut archive: Archive,
     receiver: &Receiver<Message>,
     durable: &AtomicU64,
+    database: &Weak<dyn Store>,
 ) -> Result<Writer, SearchError> {
     let commit = |writer: &mut Writer| {
+        // What the index has, the database has, whatever happens. One that is closed is that of a run that has to end at once.
+        let Some(database) = database.upgrade() else { return Ok(()) };
+        database.sync()?;
+        drop(database);
         writer.commit()?;
         durable.store(writer.upto(), Ordering::Release);
         Ok::<_, SearchError>(())

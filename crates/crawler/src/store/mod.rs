@@ -160,6 +160,11 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         self.commit(writes).map(|()| Durability::PowerCut)
     }
 
+    /// Whether [`write`](Self::write) leaves it to [`sync`](Self::sync) that what it wrote survives a power cut. By default it doesn't.
+    fn defers_syncs(&self) -> bool {
+        false
+    }
+
     /// Returns when everything that was written before the call will survive a power cut. Another thread may write meanwhile.
     ///
     /// Errors: as those of a commit. By default there is nothing to do.
@@ -213,6 +218,10 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
 
     fn write(&self, writes: Vec<Write>) -> Result<Durability, StoreError> {
         (**self).write(writes)
+    }
+
+    fn defers_syncs(&self) -> bool {
+        (**self).defers_syncs()
     }
 
     fn sync(&self) -> Result<(), StoreError> {

@@ -72,6 +72,10 @@ impl Store for PowerCutStore {
         self.seen.commit(writes).map(|()| Durability::Process)
     }
 
+    fn defers_syncs(&self) -> bool {
+        true
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         let mut unsynced = self.unsynced();
         self.unless_cut()?;

@@ -5,10 +5,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::WaczError;
 use crate::cdxj;
+use crate::commit::ArchiveEnd;
 use crate::record::{Archived, Withdrawal};
 use crate::sorter::Sorter;
 use crate::store::{AnyStore, Store as _, Tree};
@@ -32,13 +31,6 @@ pub(super) struct Archive {
     left_out: BTreeMap<String, BTreeMap<u64, Withdrawal>>,
 }
 
-/// `meta/warc_end`.
-#[derive(Deserialize)]
-struct End {
-    file: String,
-    offset: u64,
-}
-
 impl Archive {
     /// Finds the files of the crawl in `root`, the `number`-th from 0.
     pub(super) fn open(
@@ -48,8 +40,8 @@ impl Archive {
         earlier: &[Self],
     ) -> Result<Self, WaczError> {
         let end = store.get(Tree::Meta, b"warc_end")?;
-        let end: Option<End> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
-        let end = end.ok_or_else(|| WaczError::NoArchive(root.to_owned()))?;
+        let end: Option<ArchiveEnd> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
+        let ArchiveEnd { end, synced } = end.ok_or_else(|| WaczError::NoArchive(root.to_owned()))?;
         let taken: HashSet<&str> =
             earlier.iter().flat_map(|archive| &archive.files).map(|file| file.name.as_str()).collect();
         let mut files = Vec::new();
@@ -58,8 +50,9 @@ impl Archive {
             let name =
                 if taken.contains(own.as_str()) { format!("{}-{own}", number + 1) } else { own.clone() };
             if own == end.file {
-                files.push(WarcFile { name, path, length: end.offset });
-                // What follows isn't committed.
+                // What follows isn't committed; and what wasn't synced may have been lost since, in a power failure.
+                let length = synced.map(|synced| warc::whole_until(&path, synced, end.offset)).transpose()?;
+                files.push(WarcFile { name, path, length: length.unwrap_or(end.offset) });
                 break;
             }
             let length = path.metadata().map_err(|source| WaczError::Read { path: path.clone(), source })?;

@@ -22,9 +22,9 @@
 //! compare. They guard against damage, not against forgery. The payload digest covers the stored body before
 //! content decoding.
 //!
-//! **Durability** (docs/storage.md): [`WarcWriter::append`], [`WarcWriter::sync`], then one sled transaction
-//! with the [`Location`] and the [`Position`] after it, then acknowledge. [`repair()`] at the start of a
-//! resumed run cuts off whatever lies behind the last committed [`Position`], torn or whole. Within a run an
+//! **Durability** (docs/storage.md): [`WarcWriter::append`], then one sled transaction with the [`Location`], the [`Position`] after it and
+//! how much is synced, then [`Unsynced::sync`], then acknowledge. [`repair()`] at the start of a resumed run cuts off whatever lies behind the
+//! last committed [`Position`], torn or whole; [`whole_until`] says whether the disk has what wasn't synced before it. Within a run an
 //! append either lands whole or the file is cut back to where it was.
 //!
 //! **Taking a record out again**: [`write_tombstone`] overwrites its place by a record that says so, of the same length.
@@ -63,9 +63,10 @@ pub use place::{Location, Place, Position, WrittenFile};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub(crate) use repair::files;
-pub use repair::{Repaired, repair, repair_series, series_in};
+pub use repair::{Repaired, repair, repair_series, series_in, whole_until};
 pub use revisit::{Original, RefersTo, complete, read_response};
 pub use salvage::{Salvaged, salvage};
+pub use sync::Unsynced;
 pub(crate) use tombstone::tombstone;
 pub use tombstone::write_tombstone;
 pub use writer::WarcWriter;
@@ -124,6 +125,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether what was appended may not have come to the disk.
+    pub fn is_of_sync(&self) -> bool {
+        matches!(self, Self::Io { doing: "sync", .. })
+    }
+
     fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { doing, path, source }

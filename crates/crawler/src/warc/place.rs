@@ -35,7 +35,7 @@ pub struct WrittenFile {
 
 /// The end of what was appended so far. What the database commits along with the records' locations, for
 /// [`super::repair()`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Name of the file in the archive's directory.
     pub file: String,

@@ -1,8 +1,8 @@
 //! Truncates what a killed run appended but didn't commit.
 
 use super::sync::sync_dir;
-use super::{Error, Position, Result, name};
-use std::fs::OpenOptions;
+use super::{Error, Position, Reader, Result, name};
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 /// What [`repair()`] did, for the log.
@@ -69,6 +69,38 @@ fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
     file.set_len(last.offset).map_err(Error::io("cut", path))?;
     file.sync_all().map_err(Error::io("sync", path))?;
     Ok(Some((last.file.clone(), found - last.offset)))
+}
+
+/// Returns how much is there of the records between two places in a file: the second place, or the end of the last exchange that is certain to be whole, since
+/// another one begins behind it. A file that is missing, or shorter, has none. Syncs the file, so that what is there is there for good.
+///
+/// Cost: reads and checks what lies in between. Memory: one record.
+///
+/// # Errors
+/// [`Error::Io`] where the file can't be read or synced.
+pub fn whole_until(path: &Path, from: u64, to: u64) -> Result<u64> {
+    let file = match File::open(path) {
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        opened => opened.map_err(Error::io("open", path))?,
+    };
+    file.sync_all().map_err(Error::io("sync", path))?;
+    let found = file.metadata().map_err(Error::io("look at", path))?.len();
+    let mut whole = from.min(found);
+    let mut end = whole;
+    let mut reader = Reader::open_at(path, end)?;
+    while end < to {
+        match reader.next() {
+            Some(Ok(record)) => {
+                if record.field("WARC-Concurrent-To").is_none() {
+                    whole = record.offset;
+                }
+                end = record.offset + record.length;
+            }
+            Some(Err(Error::Record { .. })) | None => return Ok(whole),
+            Some(Err(error)) => return Err(error),
+        }
+    }
+    Ok(if end == to { to } else { whole })
 }
 
 /// The series that the archive files of a directory belong to.

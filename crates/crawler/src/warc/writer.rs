@@ -1,11 +1,12 @@
 //! Appends encoded records to archive files, whole or not at all.
 
 use super::place::{Location, Place, Position, WrittenFile};
-use super::sync::sync_dir;
+use super::sync::{Unsynced, sync_dir};
 use super::{Encoded, Error, Result, WarcInfo, info, name, repair};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The one writer of an archive directory.
 ///
@@ -27,15 +28,16 @@ pub struct WarcWriter {
 
 #[derive(Debug)]
 struct Current {
-    file: File,
+    file: Arc<File>,
     name: String,
     path: PathBuf,
     places: Vec<Place>,
     /// Bytes of whole records.
     length: u64,
+    /// Of these, the bytes that are on the disk for certain.
+    synced: u64,
     /// Bytes of the `warcinfo` record: a file that holds no more isn't rolled.
     info_length: u64,
-    is_unsynced: bool,
     is_torn: bool,
     /// `WARC-Record-ID` of the `warcinfo` record.
     info_id: String,
@@ -108,6 +110,31 @@ impl WarcWriter {
         self.current.as_ref().map(|current| Position { file: current.name.clone(), offset: current.length })
     }
 
+    /// Returns how much of the current file is on the disk for certain.
+    pub fn synced(&self) -> Option<u64> {
+        self.current.as_ref().map(|current| current.synced)
+    }
+
+    /// Returns what isn't on the disk for certain, to be synced while more is appended. What a file begins with must be synced by
+    /// [`WarcWriter::sync`], as its name.
+    pub fn unsynced(&self) -> Option<Unsynced> {
+        let current = self.current.as_ref().filter(|current| current.synced < current.length)?;
+        let end = Position { file: current.name.clone(), offset: current.length };
+        Some(Unsynced { file: Arc::clone(&current.file), path: current.path.clone(), end })
+    }
+
+    /// Takes note that all up to a position is on the disk.
+    pub fn note_synced(&mut self, end: &Position) {
+        if let Some(current) = self.current.as_mut().filter(|current| current.name == end.file) {
+            current.synced = current.synced.max(end.offset.min(current.length));
+        }
+    }
+
+    /// Whether the name of the current file isn't on the disk for certain.
+    pub fn begins_file(&self) -> bool {
+        self.current.is_some() && self.is_dir_unsynced
+    }
+
     /// Whether [`WarcWriter::take_complete`] would return any.
     pub fn has_complete(&self) -> bool {
         !self.complete.is_empty()
@@ -163,13 +190,13 @@ impl WarcWriter {
         self.is_dir_unsynced = true;
         let (warcinfo, info_id) = info::encode(&self.info, &name);
         let mut current = Current {
-            file,
+            file: Arc::new(file),
             name,
             path,
             places: Vec::new(),
             length: 0,
+            synced: 0,
             info_length: 0,
-            is_unsynced: true,
             is_torn: false,
             info_id,
         };
@@ -193,8 +220,7 @@ impl Current {
         if self.is_torn {
             return Err(Error::Torn { path: self.path.clone() });
         }
-        self.is_unsynced = true;
-        if let Err(source) = self.file.write_all(bytes) {
+        if let Err(source) = (&*self.file).write_all(bytes) {
             self.cut_to(self.length)?;
             return Err(Error::io("write to", &self.path)(source));
         }
@@ -210,15 +236,15 @@ impl Current {
         self.file.set_len(length).map_err(|_| Error::Torn { path: self.path.clone() })?;
         self.length = length;
         self.places.retain(|place| place.offset < length);
-        self.is_unsynced = true;
+        self.synced = self.synced.min(length);
         self.is_torn = false;
         Ok(())
     }
 
     fn sync(&mut self) -> Result<()> {
-        if self.is_unsynced {
+        if self.synced < self.length {
             self.file.sync_data().map_err(Error::io("sync", &self.path))?;
-            self.is_unsynced = false;
+            self.synced = self.length;
         }
         Ok(())
     }
@@ -229,6 +255,7 @@ mod tests {
     use super::{Error, WarcWriter};
     use crate::warc::tests::{info, page};
     use std::fs::File;
+    use std::sync::Arc;
 
     #[test]
     fn a_failed_write_stops_the_writer_until_its_rest_is_truncated() {
@@ -238,7 +265,7 @@ mod tests {
         let committed = writer.position().unwrap();
         // A handle that may only read stands for a file system that turned read-only.
         let current = writer.current.as_mut().unwrap();
-        let writable = std::mem::replace(&mut current.file, File::open(&current.path).unwrap());
+        let writable = std::mem::replace(&mut current.file, Arc::new(File::open(&current.path).unwrap()));
         assert!(matches!(writer.append(&mut page(1)), Err(Error::Torn { .. })));
         writer.current.as_mut().unwrap().file = writable;
         assert!(

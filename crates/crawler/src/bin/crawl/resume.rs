@@ -102,6 +102,12 @@ pub(crate) fn resume(args: &ContinueArgs, revisit: Option<Revisit>, console: Con
     let now = crawler::clock::wall();
     let mut job =
         Job::resume(loaded.settings, &record, now).map_err(|error| crawling::with_exit_code(&error))?;
+    if job.lost() > 0 {
+        console.warning(&format!(
+            "a power failure took the bodies of {}, which weren't on the disk yet: they are fetched again",
+            count(job.lost(), "page")
+        ));
+    }
     report_rejudged(job.rejudged(), console);
     if revisit.is_some() {
         let queued = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;

@@ -430,6 +430,10 @@ impl Store for SledStore {
         })
     }
 
+    fn defers_syncs(&self) -> bool {
+        true
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         self.unless_stopped(|| self.sync_log())
     }
