@@ -77,6 +77,12 @@ impl From<tantivy::TantivyError> for SearchError {
     }
 }
 
+impl From<tantivy::directory::error::OpenDirectoryError> for SearchError {
+    fn from(error: tantivy::directory::error::OpenDirectoryError) -> Self {
+        Self::from(tantivy::TantivyError::from(error))
+    }
+}
+
 /// Of tantivy's files.
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> Self {

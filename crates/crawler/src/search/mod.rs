@@ -8,6 +8,7 @@
 mod archived;
 mod catch_up;
 mod cost;
+mod directory;
 mod document;
 mod due;
 mod error;

@@ -8,6 +8,7 @@ use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{Index, IndexSettings, IndexWriter, Term};
 
+use super::directory::SyncedLater;
 use super::document::Document;
 use super::error::SearchError;
 use super::merging::{MERGED_BYTES, MergeByBytes};
@@ -93,7 +94,8 @@ impl Writer {
         remove(&dir)?;
         fs::create_dir(&dir).map_err(SearchError::io("create", &dir))?;
         let (schema, fields) = schema();
-        let mut index = Index::builder().schema(schema).settings(index_settings()).create_in_dir(&dir)?;
+        let files = SyncedLater::open(&dir)?;
+        let mut index = Index::create(files, schema, index_settings())?;
         index.set_tokenizers(tokenizers(Use::Index));
         Self::over(&dir, index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto, parts: Vec::new() })
     }
@@ -234,7 +236,7 @@ pub(super) fn open(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, SearchEr
     }
     let (schema, fields) = schema();
     // What can't be opened is rebuilt: everything in it is also elsewhere.
-    let Ok(mut index) = Index::open_in_dir(dir) else { return Ok(None) };
+    let Ok(mut index) = Index::open(SyncedLater::open(dir)?) else { return Ok(None) };
     if index.schema() != schema {
         return Ok(None);
     }
