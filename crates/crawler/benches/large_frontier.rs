@@ -1,7 +1,7 @@
 //! A large frontier on sled: how fast URLs are admitted, what they cost in memory and on disk, how fast it opens.
 //!
-//! `URLS=5000000 HOSTS=10000 ORDER=host|random cargo bench -p crawler --bench large_frontier`; without the variables,
-//! 200,000 URLs of 1,000 hosts.
+//! `URLS=5000000 HOSTS=10000 ORDER=host|page|random cargo bench -p crawler --bench large_frontier`; without the variables,
+//! 200,000 URLs of 1,000 hosts. The URLs come host by host; 60 of a host at a time, as a page names them, the hosts at random; or each at random.
 
 mod shared;
 
@@ -23,11 +23,22 @@ const NO_GAP: Delay = Delay { length: Duration::ZERO, why: DelayReason::Configur
 /// URLs between two commits.
 const GROUP: u64 = 50_000;
 
+/// Links of a page, with `ORDER=page`.
+const LINKS: u64 = 60;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let number =
         |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (urls, hosts) = (number("URLS", 200_000), number("HOSTS", 1_000).max(1));
-    let random = std::env::var("ORDER").is_ok_and(|order| order == "random");
+    let order = std::env::var("ORDER").unwrap_or_else(|_| "host".to_owned());
+    // An odd multiplier visits every number once, far from its neighbours.
+    let at_random = |n: u64| n.wrapping_mul(0x9E37_79B1) % hosts;
+    let host_of: Box<dyn Fn(u64) -> u64> = match &*order {
+        "host" => Box::new(|n| n / urls.div_ceil(hosts)),
+        "page" => Box::new(|n| at_random(n / LINKS)),
+        "random" => Box::new(at_random),
+        other => return Err(format!("ORDER={other}: expected host, page or random").into()),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let guard = runtime.enter();
     let clock = Clock::system();
@@ -39,11 +50,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut frontier = Frontier::open(&store, FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
     let start = clock.now().mono;
     for n in 0..urls {
-        // An odd multiplier visits every number once, far from its neighbours.
-        let (host, page) =
-            if random { (n.wrapping_mul(0x9E37_79B1) % hosts, n) } else { (n / urls.div_ceil(hosts), n) };
+        let host = host_of(n);
         let text =
-            format!("http://www.site-{host:05}.example/section-{}/a-page-with-a-slug-{page}.html", page % 17);
+            format!("http://www.site-{host:05}.example/section-{}/a-page-with-a-slug-{n}.html", n % 17);
         let url = CrawlUrl::parse(&text)?;
         let id = frontier.host_id(url.host()).expect("a host");
         frontier.admit(id, url.fingerprint(&KEY), QueuedUrl::link(&url, 1, None), Priority::Link, true)?;
@@ -54,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     commit(&mut frontier, clock.now())?;
     let took = clock.now().mono.saturating_sub(start);
     let queued = frontier.counts().queued;
-    println!("urls {queued} hosts {hosts} order {}", if random { "random" } else { "host" });
+    println!("urls {queued} hosts {hosts} order {order}");
     println!("admit {:.0} URLs/s ({:.2} s)", queued as f64 / took.as_secs_f64(), took.as_secs_f64());
     println!("memory {} MB now, {} MB at most", status("VmRSS:")? / 1024, status("VmHWM:")? / 1024);
     drop(frontier);
