@@ -11,7 +11,7 @@ pub struct FrontierLimits {
     pub journal_bytes: usize,
     /// Hosts that one commit folds: a fold of many hosts goes over several.
     pub folded_at_once: usize,
-    /// Journal entries that one commit drops once they are folded. The database keeps a copy of the changed page for each of
+    /// Journal entries that one commit drops once they are folded, more than one makes as a rule. The database keeps a copy of the changed leaf for each of
     /// them until the commit is through: 18,000 at once took 60 MB and more.
     pub dropped_at_once: usize,
     /// Hosts in memory from which on those that aren't in use are put away. About 700 bytes each, with their queues.
@@ -27,7 +27,7 @@ impl Default for FrontierLimits {
             seen_loaded_for_links: 8_192,
             journal_bytes: 8 * 1024 * 1024,
             folded_at_once: 2_000,
-            dropped_at_once: 256,
+            dropped_at_once: 1_024,
             hosts_in_memory: 10_000,
             chunks_in_memory: 4_096,
         }

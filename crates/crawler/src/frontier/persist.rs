@@ -33,6 +33,65 @@ pub(super) struct JournalPart {
     pub(super) seen: Option<(u64, Vec<u64>)>,
 }
 
+/// Bytes of a journal entry, about: what leaves of sled hold without a file of their own ([`crate::packed`]).
+const ENTRY: usize = 1536;
+
+/// Fingerprints of a piece.
+const FINGERPRINTS: usize = 128;
+
+impl JournalPart {
+    /// In pieces of which none is much longer than an entry, in their order. Each can be replayed by itself, once those before it are.
+    fn pieces(self) -> Vec<Self> {
+        let Self { host, mut new, queues, seen } = self;
+        let mut pieces = Vec::new();
+        let mut piece = |queues, seen| pieces.push(Self { host, new: new.take(), queues, seen });
+        for (queue, mut first, urls) in queues {
+            let mut urls = urls.into_iter().peekable();
+            while let Some(url) = urls.next() {
+                let (mut bytes, mut some) = (url.bytes(), vec![url]);
+                while let Some(url) = urls.next_if(|url| bytes + url.bytes() <= ENTRY) {
+                    bytes += url.bytes();
+                    some.push(url);
+                }
+                let next = first + some.len() as u64;
+                piece(vec![(queue, first, some)], None);
+                first = next;
+            }
+        }
+        if let Some((first, fingerprints)) = seen {
+            for (first, some) in (first..).step_by(FINGERPRINTS).zip(fingerprints.chunks(FINGERPRINTS)) {
+                piece(Vec::new(), Some((first, some.to_vec())));
+            }
+        }
+        pieces
+    }
+}
+
+/// Parts of hosts as journal entries.
+fn entries(parts: Vec<JournalPart>) -> Result<Vec<Vec<u8>>, postcard::Error> {
+    let mut entries = Vec::new();
+    let (mut count, mut body) = (0_u64, Vec::new());
+    for piece in parts.into_iter().flat_map(JournalPart::pieces) {
+        let bytes = postcard::to_stdvec(&piece)?;
+        if count > 0 && body.len() + bytes.len() > ENTRY {
+            entries.push(entry(std::mem::take(&mut count), &std::mem::take(&mut body))?);
+        }
+        count += 1;
+        body.extend(bytes);
+    }
+    if count > 0 {
+        entries.push(entry(count, &body)?);
+    }
+    Ok(entries)
+}
+
+/// As postcard writes a sequence.
+fn entry(count: u64, body: &[u8]) -> Result<Vec<u8>, postcard::Error> {
+    let mut entry = postcard::to_stdvec(&count)?;
+    entry.extend(body);
+    Ok(entry)
+}
+
 /// A host that was found and not asked yet.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NewHost {
@@ -194,10 +253,11 @@ impl<S: Store> Frontier<S> {
                 parts.push(JournalPart { host: id, new, queues, seen });
             }
         }
-        let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, error))?;
-        self.journal.push((self.journal_next, value.len()));
-        self.view.put(Tree::Journal, self.journal_next.to_be_bytes().to_vec(), value);
-        self.journal_next += 1;
+        for value in entries(parts).map_err(|error| form(Tree::Journal, error))? {
+            self.journal.push((self.journal_next, value.len()));
+            self.view.put(Tree::Journal, self.journal_next.to_be_bytes().to_vec(), value);
+            self.journal_next += 1;
+        }
         Ok(())
     }
 
@@ -381,4 +441,54 @@ fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Ve
         .chunks_exact(8)
         .map(|bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::url::CrawlUrl;
+
+    #[test]
+    fn journal_entries_are_short_and_have_everything_in_its_order() {
+        let url = |number: u64| {
+            let url = CrawlUrl::parse(&format!("http://a.test/a-page-with-a-slug-{number}.html")).unwrap();
+            QueuedUrl::link(&url, 1, None)
+        };
+        let part = |host: u32, urls: u64, fingerprints: u64| JournalPart {
+            host: HostId(host),
+            new: Some(NewHost { name: format!("{host}.test"), delay_ms: 500 }),
+            queues: if urls == 0 { Vec::new() } else { vec![(1, 7, (0..urls).map(url).collect())] },
+            seen: (fingerprints > 0).then(|| (9, (0..fingerprints).map(|n| u64::MAX - n).collect())),
+        };
+        for (urls, fingerprints) in [(1, 0), (0, 1), (60, 60), (1_000, 2_000), (0, 128), (0, 129)] {
+            let parts = (0..3).map(|host| part(host, urls, fingerprints)).collect();
+            let entries = entries(parts).unwrap();
+            let all = 3 * (urls * 40 + fingerprints * 10) as usize;
+            assert!(entries.len() <= 3 + all / (ENTRY / 2), "{} for {all} bytes", entries.len());
+            let mut found: Vec<(Vec<QueuedUrl>, Vec<u64>)> = vec![(Vec::new(), Vec::new()); 3];
+            let mut named = Vec::new();
+            for entry in entries {
+                assert!(entry.len() <= ENTRY + 16, "{}", entry.len());
+                let parts: Vec<JournalPart> = postcard::from_bytes(&entry).unwrap();
+                for JournalPart { host, new, queues, seen } in parts {
+                    named.extend(new.map(|new| new.name));
+                    let (urls, fingerprints) = &mut found[host.0 as usize];
+                    for (queue, first, some) in queues {
+                        assert_eq!((queue, first), (1, 7 + urls.len() as u64));
+                        urls.extend(some);
+                    }
+                    for (first, some) in seen {
+                        assert_eq!(first, 9 + fingerprints.len() as u64);
+                        fingerprints.extend(some);
+                    }
+                }
+            }
+            assert_eq!(named, ["0.test", "1.test", "2.test"], "each once, with its first piece");
+            for (host, (some, all)) in (0..).zip(found) {
+                let whole = part(host, urls, fingerprints);
+                assert_eq!(some, whole.queues.into_iter().flat_map(|(.., urls)| urls).collect::<Vec<_>>());
+                assert_eq!(all, whole.seen.map(|(_, all)| all).unwrap_or_default());
+            }
+        }
+    }
 }

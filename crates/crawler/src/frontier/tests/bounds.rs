@@ -120,7 +120,9 @@ fn few_urls_of_many_hosts_go_into_the_journal_and_many_of_one_host_into_a_chunk(
     }
     commit(&mut frontier);
     let stored = |store: &MemoryStore, tree| store.scan(tree, &[]).count();
-    assert_eq!((stored(&store, Tree::Journal), stored(&store, Tree::Queue)), (1, 0));
+    let journal = stored(&store, Tree::Journal);
+    assert!((20..60).contains(&journal), "{journal} entries of about 1.5 KB");
+    assert_eq!(stored(&store, Tree::Queue), 0);
 
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, FrontierLimits::default());
