@@ -22,6 +22,7 @@ from web import Web, get
 parser = argparse.ArgumentParser(description="the whole crawler beside the least work that its parts need, and other crawlers")
 parser.add_argument("--hosts", type=int, default=100)
 parser.add_argument("--pages", type=int, default=200, help="pages of each host")
+parser.add_argument("--small", action="store_true", help="pages of 1.5 KB with 8 links instead of 42 KB with 62")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--crawl", required=True, help="the program")
 parser.add_argument("--before", help="another build of the program, to compare with")
@@ -93,7 +94,7 @@ def one(name, words, codes, work, beside=None):
     for name_there in os.listdir(work):
         path = os.path.join(work, name_there)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-    with Web(options.bin, options.hosts, options.pages) as web:
+    with Web(options.bin, options.hosts, options.pages, small=options.small) as web:
         seeds = os.path.join(work, "seeds.txt")
         with open(seeds, "w") as file:
             file.write(web.seeds)

@@ -8,11 +8,20 @@ use std::net::Ipv4Addr;
 
 use fastrand::Rng;
 
-/// Links of a page, the two to its children included.
-pub const LINKS: usize = 62;
+/// What a page has.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Links, the two to its children included.
+    pub links: usize,
+    /// Bytes of text beside its links.
+    pub text: usize,
+}
 
-/// Bytes of text in a page, beside its links.
-const TEXT: usize = 37_000;
+/// 42 KB with 62 links.
+pub const USUAL: Size = Size { links: 62, text: 37_000 };
+
+/// 1.5 KB with 8 links: a crawl of a million takes minutes.
+pub const SMALL: Size = Size { links: 8, text: 800 };
 
 /// Different texts.
 const BLOCKS: usize = 32;
@@ -30,13 +39,14 @@ pub struct Web {
     pub hosts: usize,
     pub pages: usize,
     pub port: u16,
+    size: Size,
     blocks: Vec<String>,
 }
 
 impl Web {
-    pub fn new(hosts: usize, pages: usize, port: u16) -> Self {
-        let blocks = (0..BLOCKS as u64).map(|seed| block(&mut Rng::with_seed(seed))).collect();
-        Self { hosts, pages, port, blocks }
+    pub fn new(hosts: usize, pages: usize, port: u16, size: Size) -> Self {
+        let blocks = (0..BLOCKS as u64).map(|seed| block(&mut Rng::with_seed(seed), size.text)).collect();
+        Self { hosts, pages, port, size, blocks }
     }
 
     /// The address of a host: one in 127.1.0.0/16 each, so that no name has to be looked up.
@@ -64,10 +74,10 @@ impl Web {
         (1..self.pages).contains(&number).then_some(number)
     }
 
-    /// A page of about 42 KB. Page N links to 2N+1 and 2N+2, so that every page of a host can be found from its front page.
+    /// A page. Page N links to 2N+1 and 2N+2, so that every page of a host can be found from its front page.
     pub fn page(&self, host: usize, page: usize) -> String {
         let mut random = Rng::with_seed((host as u64) << 32 | page as u64);
-        let mut html = String::with_capacity(TEXT + 8_000);
+        let mut html = String::with_capacity(self.size.text + 8_000);
         let _ = write!(
             html,
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Page {page} of host {host}</title>\
@@ -77,7 +87,7 @@ impl Web {
             let target = if child < self.pages { child } else { page };
             let _ = write!(html, "<a href=\"/p/{}.html\">next {child}</a> ", target.max(1));
         }
-        for n in 2..LINKS {
+        for n in 2..self.size.links {
             let target = 1 + random.usize(..self.pages - 1);
             match random.usize(..10) {
                 0..=2 => {
@@ -99,9 +109,9 @@ impl Web {
     }
 }
 
-fn block(random: &mut Rng) -> String {
-    let mut text = String::with_capacity(TEXT + 1_000);
-    while text.len() < TEXT {
+fn block(random: &mut Rng, length: usize) -> String {
+    let mut text = String::with_capacity(length + 1_000);
+    while text.len() < length {
         text.push_str("<p>");
         for _ in 0..60 {
             text.push_str(WORDS[random.usize(..WORDS.len())]);

@@ -1,4 +1,4 @@
-//! Serves the generated web on loopback until `/__quit` is asked for: `web PORT HOSTS PAGES [MILLISECONDS]`.
+//! Serves the generated web on loopback until `/__quit` is asked for: `web PORT HOSTS PAGES [MILLISECONDS] [small]`.
 //!
 //! Each response waits for so many milliseconds, 0 by default. `/__seeds` lists the front pages, `/__stats` counts as JSON what the crawler did.
 
@@ -16,7 +16,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
-use whole_crawl::Web;
+use whole_crawl::{SMALL, USUAL, Web};
 
 /// What one host saw.
 #[derive(Debug, Default)]
@@ -119,17 +119,18 @@ impl Server {
 
 #[tokio::main]
 async fn main() {
+    let size = if std::env::args().any(|argument| argument == "small") { SMALL } else { USUAL };
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let (&[port, hosts, pages], latency) = (match &numbers[..] {
         [first @ .., latency] if first.len() == 3 => (first, *latency),
         all => (all, 0),
     }) else {
-        panic!("usage: web PORT HOSTS PAGES [MILLISECONDS]")
+        panic!("usage: web PORT HOSTS PAGES [MILLISECONDS] [small]")
     };
     let port = u16::try_from(port).expect("a port");
     let latency = Duration::from_millis(latency as u64);
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await.expect("the port is free");
-    let server = Arc::new(Server { web: Web::new(hosts, pages, port), stats: Mutex::default(), latency, quit: Notify::new() });
+    let server = Arc::new(Server { web: Web::new(hosts, pages, port, size), stats: Mutex::default(), latency, quit: Notify::new() });
     loop {
         let (stream, _) = tokio::select! {
             accepted = listener.accept() => match accepted {
