@@ -17,10 +17,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 const SETTINGS: [(&str, &str); 1] =
     [("_RJEM_MALLOC_CONF", "narenas:2,dirty_decay_ms:100,muzzy_decay_ms:0,retain:false")];
 
-/// What a crawl runs with: blocks of a megabyte and more go back at once, four heaps, and little is kept at their ends.
+/// What a crawl runs with: blocks of 128 KiB and more go back at once, and leave no gaps in the four heaps, at whose ends little is kept.
 #[cfg(not(target_env = "musl"))]
 const SETTINGS: [(&str, &str); 3] =
-    [("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_ARENA_MAX", "4"), ("MALLOC_TRIM_THRESHOLD_", "2097152")];
+    [("MALLOC_MMAP_THRESHOLD_", "131072"), ("MALLOC_ARENA_MAX", "4"), ("MALLOC_TRIM_THRESHOLD_", "2097152")];
 
 /// Re-executes the program with these settings, in the same process: same id, same streams, same arguments.
 ///
