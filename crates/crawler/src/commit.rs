@@ -442,9 +442,13 @@ impl<S: Store> Committer<S> {
         Ok(unsynced)
     }
 
-    /// After an error of a sync of the archive: cuts off what may not be on the disk, although the system would still show it.
-    pub fn drop_unsynced_archive(&mut self) -> Result<(), CommitError> {
+    /// After an error of a sync of the archive: cuts off what may not be on the disk, although the system would still show it. `synced` is how
+    /// far it was synced since the last commit.
+    pub fn drop_unsynced_archive(&mut self, synced: Option<&Position>) -> Result<(), CommitError> {
         let Some(warc) = &mut self.warc else { return Ok(()) };
+        if let Some(end) = synced {
+            warc.note_synced(end);
+        }
         let Some(end) = warc.position().zip(warc.synced()).map(|(end, offset)| Position { offset, ..end })
         else {
             return Ok(());

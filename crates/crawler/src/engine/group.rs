@@ -246,7 +246,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// After an error of a sync of the archive: cuts off what may not be on the disk, although the system would still show it.
     pub(super) fn drop_unsynced_archive(&mut self) {
-        if let Some(Err(error)) = self.group.committer.as_mut().map(Committer::drop_unsynced_archive) {
+        let synced = self.group.archive_synced.take();
+        let committer = self.group.committer.as_mut();
+        if let Some(Err(error)) = committer.map(|committer| committer.drop_unsynced_archive(synced.as_ref()))
+        {
             tracing::warn!(
                 "what may not be on the disk can't be taken off the end of the archive: {}",
                 with_causes(&error)

@@ -477,7 +477,7 @@ mod tests {
                         assert_eq!((queue, first), (1, 7 + urls.len() as u64));
                         urls.extend(some);
                     }
-                    for (first, some) in seen {
+                    if let Some((first, some)) = seen {
                         assert_eq!(first, 9 + fingerprints.len() as u64);
                         fingerprints.extend(some);
                     }

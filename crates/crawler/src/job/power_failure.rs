@@ -12,6 +12,7 @@ use crate::clock::Now;
 use crate::commit::{ArchiveEnd, Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
 use crate::engine::LOST;
 use crate::frontier::{Frontier, FrontierLimits, Marks, QueuedUrl};
+use crate::ledger;
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
@@ -47,10 +48,14 @@ pub(crate) fn mend<S: Store>(
     if let Some(totals) = store.get(Tree::Meta, b"totals")? {
         batch.totals = serde_json::from_slice::<Totals>(&totals)?;
     }
+    let mut queued = 0;
     if whole < end.offset {
-        lose(&mut frontier, &mut batch, &Position { offset: whole, ..end.clone() }, now)?;
+        queued = lose(&mut frontier, &mut batch, &Position { offset: whole, ..end.clone() }, now)?;
+        if ledger::head(&**store)?.is_none() {
+            // None is kept.
+            batch.decisions.clear();
+        }
     }
-    let queued = batch.decisions.len() as u64;
     if queued > 0 {
         frontier.put(Tree::Meta, LOST.to_vec(), Vec::new());
     }
@@ -61,13 +66,15 @@ pub(crate) fn mend<S: Store>(
     Ok(queued)
 }
 
-/// Takes the captures from a position on out of the page records, and queues those pages again whose last response is one of them.
+/// Takes the captures from a position on out of the page records, and queues those pages again whose last response is one of them, unless
+/// nobody may have them any more. Returns how many.
 fn lose<S: Store>(
     frontier: &mut Frontier<S>,
     batch: &mut Batch,
     from: &Position,
     now: Now,
-) -> Result<(), CommitError> {
+) -> Result<u64, CommitError> {
+    let mut queued = 0;
     let is_lost = |of: &Archived| of.file == from.file && of.offset >= from.offset;
     let store = Arc::clone(frontier.store());
     for page in page_store::scan(&*store) {
@@ -76,7 +83,9 @@ fn lose<S: Store>(
         if !record.captures().any(is_lost) {
             continue;
         }
+        let may_be_kept = !record.forgotten && !record.is_unavailable(now.wall);
         if record.lose(now.wall, is_lost)
+            && may_be_kept
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             batch.decisions.push(Decision {
@@ -93,13 +102,14 @@ fn lose<S: Store>(
             let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
             frontier.load(page.host)?;
             frontier.requeue(page.host, item);
+            queued += 1;
         }
         batch.pages.push(SettledPage {
             keeps_links: true,
             ..SettledPage::taken_over(page.host, page.page, record, Vec::new())
         });
     }
-    Ok(())
+    Ok(queued)
 }
 
 #[cfg(test)]
@@ -130,6 +140,7 @@ mod tests {
         store: Arc<PowerCutStore>,
         /// Where the records of the pages end.
         ends: Vec<Position>,
+        committer: Committer<PowerCutStore>,
         _top: tempfile::TempDir,
     }
 
@@ -159,7 +170,7 @@ mod tests {
                     archive_synced = unsynced.expect("a deferred sync").sync(&*store).unwrap();
                 }
             }
-            Self { dir, store, ends, _top: top }
+            Self { dir, store, ends, committer, _top: top }
         }
 
         fn file(&self) -> std::path::PathBuf {
@@ -273,6 +284,19 @@ mod tests {
             Committer::open(Arc::clone(&crawl.store), Some((&crawl.dir.warc(), &info, u64::MAX))).unwrap();
             assert_eq!(std::fs::metadata(crawl.file()).unwrap().len(), whole.end.offset, "{fault}");
         }
+    }
+
+    #[test]
+    fn after_a_failed_sync_the_archive_has_what_was_synced_before_it() {
+        let mut crawl = Crawl::new();
+        crawl.committer.drop_unsynced_archive(Some(&crawl.ends[2])).unwrap();
+        let length = || std::fs::metadata(crawl.file()).unwrap().len();
+        assert_eq!(length(), crawl.ends[2].offset, "the third page was synced since the last commit");
+        assert_eq!(crawl.mend(), 2, "and the last exchange of a cut file isn't certain to be whole");
+        let mut crawl = Crawl::new();
+        crawl.committer.drop_unsynced_archive(None).unwrap();
+        assert_eq!(std::fs::metadata(crawl.file()).unwrap().len(), crawl.ends[1].offset);
+        assert_eq!(crawl.mend(), 2);
     }
 
     #[test]
