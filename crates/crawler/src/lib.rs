@@ -32,6 +32,7 @@ pub mod origin_cache;
 pub mod pace;
 pub mod packed;
 pub mod page_store;
+mod parallel;
 pub mod pauses;
 pub mod plan;
 pub mod post;

@@ -15,7 +15,7 @@ thread_local! {
 
 /// Bytes of a value that several records share, packed. sled writes, and reads, the up to 17 values of a leaf together, and one of more than
 /// 32 KB goes to a file of its own, which takes two syncs more. With these there is space for what the last commits brought as well.
-const TARGET: usize = 1536;
+pub(crate) const TARGET: usize = 1536;
 
 /// How many records fill a value of [`TARGET`] bytes, as far as earlier values show.
 #[derive(Debug, Clone, Copy)]

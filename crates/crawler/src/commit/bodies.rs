@@ -147,20 +147,8 @@ mod tests {
             self.pages += 1;
             let url = format!("http://a.test/{}", self.pages);
             let record = PageRecord { url: url.clone(), status: Some(200), ..PageRecord::default() };
-            let exchange = Exchange {
-                url: &url,
-                request_head: b"GET / HTTP/1.1\r\n\r\n",
-                response_head: None,
-                tls: None,
-                purpose: None,
-                status: 200,
-                version: "HTTP/1.1",
-                headers: &[],
-                wire_body: body.as_bytes(),
-                truncated: None,
-                ip: None,
-                fetched_at: "2026-03-01T12:00:00Z".parse().unwrap(),
-            };
+            let at = "2026-03-01T12:00:00Z".parse().unwrap();
+            let exchange = Exchange::example(&url, body.as_bytes(), at);
             let page = SettledPage {
                 warc: Some(encode(&exchange)),
                 ..SettledPage::taken_over(HostId(0), Fingerprint(self.pages), record, Vec::new())

@@ -6,7 +6,7 @@ use super::{Engine, Post};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
-use crate::frontier::{Marks, QueuedUrl};
+use crate::frontier::QueuedUrl;
 use crate::page_store::{self, StoredPage};
 use crate::post::{Letter, Series, stored_object_key};
 use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
@@ -124,8 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if record.lost_at.is_none() || record.warc.is_some() {
                 continue;
             }
-            let item = QueuedUrl::link(&url, record.depth, record.via);
-            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+            let item = QueuedUrl::again(&url, record.depth, record.via, record.resource);
             self.frontier.load(host)?;
             self.frontier.requeue(host, item);
         }

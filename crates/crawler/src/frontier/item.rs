@@ -141,6 +141,12 @@ impl QueuedUrl {
         Self::found(url, Finding { depth, redirects: 0, marks: Marks::default(), via })
     }
 
+    /// Packs the URL of a page that is stored, to be visited again.
+    pub(crate) fn again(url: &CrawlUrl, depth: u32, via: Option<Via>, is_resource: bool) -> Self {
+        let item = Self::link(url, depth, via);
+        if is_resource { item.marked(Marks::RESOURCE) } else { item }
+    }
+
     /// Packs a URL that was found so.
     pub fn found(url: &CrawlUrl, finding: Finding) -> Self {
         let Finding { depth, redirects, marks, via } = finding;

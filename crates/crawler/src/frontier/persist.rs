@@ -19,6 +19,7 @@ use super::seen::BLOCK;
 use crate::clock::Now;
 use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
+use crate::packed::TARGET;
 use crate::store::{Store, StoreError, Tree, Write};
 
 /// One host's part of a journal entry.
@@ -33,9 +34,6 @@ pub(super) struct JournalPart {
     pub(super) seen: Option<(u64, Vec<u64>)>,
 }
 
-/// Bytes of a journal entry, about: what leaves of sled hold without a file of their own ([`crate::packed`]).
-const ENTRY: usize = 1536;
-
 /// Fingerprints of a piece.
 const FINGERPRINTS: usize = 128;
 
@@ -49,7 +47,7 @@ impl JournalPart {
             let mut urls = urls.into_iter().peekable();
             while let Some(url) = urls.next() {
                 let (mut bytes, mut some) = (url.bytes(), vec![url]);
-                while let Some(url) = urls.next_if(|url| bytes + url.bytes() <= ENTRY) {
+                while let Some(url) = urls.next_if(|url| bytes + url.bytes() <= TARGET) {
                     bytes += url.bytes();
                     some.push(url);
                 }
@@ -73,7 +71,7 @@ fn entries(parts: Vec<JournalPart>) -> Result<Vec<Vec<u8>>, postcard::Error> {
     let (mut count, mut body) = (0_u64, Vec::new());
     for piece in parts.into_iter().flat_map(JournalPart::pieces) {
         let bytes = postcard::to_stdvec(&piece)?;
-        if count > 0 && body.len() + bytes.len() > ENTRY {
+        if count > 0 && body.len() + bytes.len() > TARGET {
             entries.push(entry(std::mem::take(&mut count), &std::mem::take(&mut body))?);
         }
         count += 1;
@@ -464,11 +462,11 @@ mod tests {
             let parts = (0..3).map(|host| part(host, urls, fingerprints)).collect();
             let entries = entries(parts).unwrap();
             let all = 3 * (urls * 40 + fingerprints * 10) as usize;
-            assert!(entries.len() <= 3 + all / (ENTRY / 2), "{} for {all} bytes", entries.len());
+            assert!(entries.len() <= 3 + all / (TARGET / 2), "{} for {all} bytes", entries.len());
             let mut found: Vec<(Vec<QueuedUrl>, Vec<u64>)> = vec![(Vec::new(), Vec::new()); 3];
             let mut named = Vec::new();
             for entry in entries {
-                assert!(entry.len() <= ENTRY + 16, "{}", entry.len());
+                assert!(entry.len() <= TARGET + 16, "{}", entry.len());
                 let parts: Vec<JournalPart> = postcard::from_bytes(&entry).unwrap();
                 for JournalPart { host, new, queues, seen } in parts {
                     named.extend(new.map(|new| new.name));

@@ -13,6 +13,7 @@ mod seed;
 
 pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
+pub(crate) use self::power_failure::mend_archive;
 pub use self::rejudge::Rejudged;
 pub use self::revisit::Revisit;
 use self::rules::fetch_settings;
@@ -32,7 +33,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::causes::with_causes;
 use crate::cdxj;
-use crate::clock::{Clock, Now};
+use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
@@ -414,16 +415,6 @@ impl Job {
         }
         Ok(Finished { summary, account })
     }
-}
-
-/// Queues the pages again whose bodies a power failure took; returns how many.
-pub(crate) fn mend_archive<S: Store>(
-    dir: &CrawlDir,
-    store: &Arc<S>,
-    key: FingerprintKey,
-    now: Timestamp,
-) -> Result<u64, CommitError> {
-    power_failure::mend(dir, store, key, Now { mono: Duration::ZERO, wall: now })
 }
 
 /// What the files of the archive say of the crawl, which is called `name` in them.

@@ -7,15 +7,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::CrawlDir;
 use crate::clock::Now;
-use crate::commit::{ArchiveEnd, Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
+use crate::commit::{ArchiveEnd, Batch, CommitError, Committer, SettledPage, WARC_END};
 use crate::engine::LOST;
-use crate::frontier::{Frontier, FrontierLimits, Marks, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
 use crate::ledger;
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
+use crate::removal;
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::warc::{self, Position};
@@ -28,12 +31,13 @@ use crate::warc::{self, Position};
 ///
 /// # Errors
 /// The archive can't be read, or the database not read or written.
-pub(crate) fn mend<S: Store>(
+pub(crate) fn mend_archive<S: Store>(
     dir: &CrawlDir,
     store: &Arc<S>,
     key: FingerprintKey,
-    now: Now,
+    now: Timestamp,
 ) -> Result<u64, CommitError> {
+    let now = Now { mono: Duration::ZERO, wall: now };
     let Some(value) = store.get(Tree::Meta, WARC_END.as_bytes())? else { return Ok(0) };
     let ArchiveEnd { end, synced } = serde_json::from_slice(&value)?;
     let Some(synced) = synced else { return Ok(0) };
@@ -44,10 +48,7 @@ pub(crate) fn mend<S: Store>(
     }
     let no_gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open_now(store, FrontierLimits::default(), no_gap, key, now)?;
-    let mut batch = Batch::default();
-    if let Some(totals) = store.get(Tree::Meta, b"totals")? {
-        batch.totals = serde_json::from_slice::<Totals>(&totals)?;
-    }
+    let mut batch = removal::batch(&**store)?;
     let mut queued = 0;
     if whole < end.offset {
         queued = lose(&mut frontier, &mut batch, &Position { offset: whole, ..end.clone() }, now)?;
@@ -98,8 +99,7 @@ fn lose<S: Store>(
                 evidence: format!("a power failure took the end of archive file {}", from.file).into(),
                 via: None,
             });
-            let item = QueuedUrl::link(&url, record.depth, record.via);
-            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+            let item = QueuedUrl::again(&url, record.depth, record.via, record.resource);
             frontier.load(page.host)?;
             frontier.requeue(page.host, item);
             queued += 1;
@@ -178,7 +178,7 @@ mod tests {
         }
 
         fn mend(&self) -> u64 {
-            mend(&self.dir, &self.store, KEY, now()).unwrap()
+            mend_archive(&self.dir, &self.store, KEY, now().wall).unwrap()
         }
 
         /// The numbers of the pages that have a place in the archive.
@@ -194,20 +194,7 @@ mod tests {
         let record =
             PageRecord { url: address.clone(), status: Some(200), archived: true, ..PageRecord::default() };
         let body = blake3::hash(address.as_bytes()).to_hex().repeat(20);
-        let exchange = Exchange {
-            url: &address,
-            request_head: b"GET / HTTP/1.1\r\n\r\n",
-            response_head: None,
-            tls: None,
-            purpose: None,
-            status: 200,
-            version: "HTTP/1.1",
-            headers: &[],
-            wire_body: body.as_bytes(),
-            truncated: None,
-            ip: None,
-            fetched_at: now().wall,
-        };
+        let exchange = Exchange::example(&address, body.as_bytes(), now().wall);
         SettledPage {
             warc: Some(encode(&exchange)),
             ..SettledPage::taken_over(

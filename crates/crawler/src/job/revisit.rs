@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
-use crate::frontier::{Frontier, FrontierLimits, Marks, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::PageRecord;
@@ -108,8 +108,7 @@ pub(crate) fn begin<S: Store>(
         if is_due(&record, revisit, round.at)
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
-            let item = QueuedUrl::link(&url, record.depth, record.via);
-            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+            let item = QueuedUrl::again(&url, record.depth, record.via, record.resource);
             frontier.load(page.host)?;
             frontier.requeue(page.host, item);
             round.queued += 1;

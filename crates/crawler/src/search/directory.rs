@@ -16,8 +16,7 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-/// Files that are synced at once.
-const AT_ONCE: usize = 8;
+use crate::parallel;
 
 /// tantivy's list of the files that it made. Where it is lost they remain; where it is damaged the index is built again.
 const MANAGED: &str = ".managed.json";
@@ -53,16 +52,8 @@ impl SyncedLater {
     /// Syncs the files that are complete and not synced.
     fn sync_files(&self) -> io::Result<()> {
         let files: Vec<PathBuf> = std::mem::take(&mut *self.unsynced.lock()).into_iter().collect();
-        let sync_some = |files: &[PathBuf]| files.iter().try_for_each(|file| sync(file));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = files
-                .chunks(files.len().div_ceil(AT_ONCE).max(1))
-                .map(|files| scope.spawn(move || sync_some(files)))
-                .collect();
-            let panicked = |_| io::Error::other("a thread that syncs files panicked");
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(panicked)?)
-        })
-        .inspect_err(|_| self.unsynced.lock().extend(files.iter().cloned()))
+        let synced = parallel::try_map(&files, |file| sync(file)).map(drop);
+        synced.inspect_err(|_| self.unsynced.lock().extend(files))
     }
 }
 

@@ -56,6 +56,27 @@ pub struct Exchange<'a> {
     pub fetched_at: jiff::Timestamp,
 }
 
+#[cfg(test)]
+impl<'a> Exchange<'a> {
+    /// One for tests that look at its URL, body and time alone.
+    pub(crate) fn example(url: &'a str, wire_body: &'a [u8], fetched_at: jiff::Timestamp) -> Self {
+        Self {
+            url,
+            request_head: b"GET / HTTP/1.1\r\n\r\n",
+            response_head: None,
+            status: 200,
+            version: "HTTP/1.1",
+            headers: &[],
+            wire_body,
+            truncated: None,
+            tls: None,
+            purpose: None,
+            ip: None,
+            fetched_at,
+        }
+    }
+}
+
 /// Encoded records, ready to be appended to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {

@@ -231,18 +231,8 @@ impl Records {
                 let digest = crate::record::robots::digest(body.as_bytes());
                 record.digest = record.digest.take().map(|_| digest);
                 encode(&Exchange {
-                    url: &record.url,
-                    request_head: b"GET / HTTP/1.1\r\n\r\n",
-                    response_head: None,
-                    tls: None,
-                    purpose: None,
-                    status: 200,
-                    version: "HTTP/1.1",
                     headers: &[("content-type".to_owned(), b"text/html".to_vec())],
-                    wire_body: body.as_bytes(),
-                    truncated: None,
-                    ip: None,
-                    fetched_at: record.fetched_at,
+                    ..Exchange::example(&record.url, body.as_bytes(), record.fetched_at)
                 })
             }),
             record,

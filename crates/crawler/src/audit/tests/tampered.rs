@@ -169,18 +169,8 @@ fn header(name: &str, value: &str) -> (String, String) {
 
 fn captured(url: &str, body: &str) -> crate::warc::Encoded {
     encode(&Exchange {
-        url,
-        request_head: b"GET / HTTP/1.1\r\n\r\n",
-        response_head: None,
-        tls: None,
-        purpose: None,
-        status: 200,
-        version: "HTTP/1.1",
         headers: &[("content-type".to_owned(), b"text/html".to_vec())],
-        wire_body: body.as_bytes(),
-        truncated: None,
-        ip: None,
-        fetched_at: at(6.0).wall,
+        ..Exchange::example(url, body.as_bytes(), at(6.0).wall)
     })
 }
 

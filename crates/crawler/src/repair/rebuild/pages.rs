@@ -2,7 +2,7 @@
 
 use super::{Rebuild, Result};
 use crate::commit::SettledPage;
-use crate::frontier::{Marks, QueuedUrl, Via};
+use crate::frontier::{QueuedUrl, Via};
 use crate::record::{Archived, LinkOutcome, LinkRecord, PageRecord, withhold_links};
 use crate::store::{Tree, Write};
 use crate::url::CrawlUrl;
@@ -33,8 +33,7 @@ impl Rebuild<'_> {
             }
             let links = if record.lists_links() { links } else { Some(Vec::new()) };
             let Some(mut links) = links.or_else(|| self.links_again(&url, &record)) else {
-                let item = QueuedUrl::link(&url, record.depth, record.via);
-                let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+                let item = QueuedUrl::again(&url, record.depth, record.via, record.resource);
                 again.push((url.clone(), item));
                 self.repaired.pages_again += 1;
                 return Ok(());

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use crate::parallel;
 use crate::store::StoreError;
 
 /// What of a database's `blobs/` is synced.
@@ -68,9 +69,6 @@ impl Blobs {
         synced.map_err(|source| StoreError::Io { path: self.path.clone(), source })
     }
 }
-
-/// Threads that sync files at once.
-const AT_ONCE: usize = 8;
 
 impl State {
     fn sync(&mut self, path: &Path) -> io::Result<Looked> {
@@ -137,24 +135,13 @@ fn sync_file(dir: &Path, id: i64, unless: Option<u64>) -> io::Result<Option<u64>
 
 /// Syncs new files and their directory, several at once: most of what a sync takes is waiting. Gives the files that are there, with their lengths.
 fn sync_new(dir: &File, path: &Path, new: &[i64]) -> io::Result<Vec<(i64, u64)>> {
-    let sync_some = |ids: &[i64]| {
-        let lengths = ids.iter().map(|id| Ok(sync_file(path, *id, None)?.map(|length| (*id, length))));
-        lengths.filter_map(io::Result::transpose).collect::<io::Result<Vec<_>>>()
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = new
-            .chunks(new.len().div_ceil(AT_ONCE).max(1))
-            .map(|ids| scope.spawn(move || sync_some(ids)))
-            .collect();
-        let synced_dir = dir.sync_all();
-        let mut synced = Vec::new();
-        for thread in threads {
-            let of_thread =
-                thread.join().map_err(|_| io::Error::other("a thread that syncs files panicked"))?;
-            synced.extend(of_thread?);
-        }
-        synced_dir.map(|()| synced)
-    })
+    // None is the directory.
+    let all: Vec<Option<i64>> = [None].into_iter().chain(new.iter().copied().map(Some)).collect();
+    let synced = parallel::try_map(&all, |id| match id {
+        Some(id) => Ok(sync_file(path, *id, None)?.map(|length| (*id, length))),
+        None => dir.sync_all().map(|()| None),
+    })?;
+    Ok(synced.into_iter().flatten().collect())
 }
 
 /// Whether [`sync_all`] does anything.
