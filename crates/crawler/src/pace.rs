@@ -165,6 +165,12 @@ pub fn as_the_site_sees(length: Duration) -> Duration {
     length.saturating_add((length / 50).min(Duration::from_millis(5).saturating_add(length / 2000)))
 }
 
+/// The gap after a response that was given up, as it is waited for: like [`as_the_site_sees`], but at least 5 ms longer. The
+/// server sees that the connection was closed when it next writes to it, and that is the end of the response in its log.
+pub fn after_giving_up(length: Duration) -> Duration {
+    as_the_site_sees(length).max(length.saturating_add(Duration::from_millis(5)))
+}
+
 impl HostPace {
     /// The gap after a response: the largest of what is configured, what robots.txt asks for, and what the server's
     /// own speed suggests.
@@ -276,6 +282,15 @@ mod tests {
             assert_eq!(as_the_site_sees(gap), gap + Duration::from_micros(more), "{gap:?}");
         }
         assert_eq!(as_the_site_sees(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn after_a_response_that_was_given_up_a_gap_is_5_ms_longer_at_least() {
+        for (gap, more) in [(0, 5_000), (20_000, 5_000), (250_000, 5_000), (1_000_000, 5_500)] {
+            let gap = Duration::from_micros(gap);
+            assert_eq!(after_giving_up(gap), gap + Duration::from_micros(more), "{gap:?}");
+        }
+        assert_eq!(after_giving_up(Duration::MAX), Duration::MAX);
     }
 
     #[test]

@@ -415,6 +415,7 @@ async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_i
             retry_after: None,
             address: None,
             unreached: false,
+            given_up: false,
         };
         let answered = Outcome { request: Some(request), ..outcome(found(&at, 200, Vec::new())) };
         crawl.engine.settle(permit, answered).unwrap();

@@ -8,7 +8,7 @@ use super::read_pool::BacklogBytes;
 use super::visited::Visited;
 use crate::clock::Now;
 use crate::encoded::Size;
-use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
+use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult, Truncation};
 use crate::frontier::{Booking, RobotsFetch};
 use crate::pace::Delay;
 use crate::post::HopAnswer;
@@ -65,6 +65,8 @@ pub struct Requested {
     pub address: Option<IpAddr>,
     /// The booked address took no connection.
     pub unreached: bool,
+    /// The response was given up after its head: its connection was closed before the server had sent everything.
+    pub given_up: bool,
 }
 
 impl Requested {
@@ -91,7 +93,11 @@ impl Requested {
                 !error.connected && matches!(error.kind, ErrorKind::Connection | ErrorKind::Timeout)
             });
         let retry_after = fetch::retry_after(headers, ended.wall);
-        Self { started, ended, bytes, status, retry_after, address, unreached }
+        let given_up = match answer {
+            Ok(response) => response.truncated == Some(Truncation::WireLimit),
+            Err(error) => error.status.is_some(),
+        };
+        Self { started, ended, bytes, status, retry_after, address, unreached, given_up }
     }
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn reread(
         retry_after: None,
         address: None,
         unreached: false,
+        given_up: false,
     };
     let page = PageContext {
         url: url.clone(),

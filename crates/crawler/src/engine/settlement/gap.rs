@@ -40,7 +40,7 @@ impl Gap {
 impl Settling<'_> {
     /// Counts the request, and sets the host's next time by its usual gap, and by a `Retry-After` of whatever was asked for.
     pub(super) fn request_ended(&mut self, outcome: &Outcome) {
-        if let Some(Requested { started, ended, bytes, retry_after, .. }) = outcome.request {
+        if let Some(Requested { started, ended, bytes, retry_after, given_up, .. }) = outcome.request {
             let took = ended.mono.saturating_sub(started.mono);
             let counts = &mut self.host.counts;
             counts.requests = 1;
@@ -50,7 +50,9 @@ impl Settling<'_> {
             self.totals.bytes = bytes;
             let delay = self.usual_gap(outcome, took);
             self.host.gap = Some(delay);
-            let not_before = ended.mono + pace::as_the_site_sees(delay.length);
+            let length = delay.length;
+            let gap = if given_up { pace::after_giving_up(length) } else { pace::as_the_site_sees(length) };
+            let not_before = ended.mono + gap;
             self.gap = Gap { not_before, delay, asked: true };
             if let Some(length) = retry_after {
                 self.soon = true;

@@ -63,6 +63,7 @@ fn asked(status: Option<u16>) -> Requested {
         retry_after: None,
         address: None,
         unreached: false,
+        given_up: false,
     }
 }
 
@@ -335,6 +336,23 @@ fn half_the_rate_is_twice_the_gap_and_a_slow_server_gets_five_times_its_own() {
     assert_eq!(with(100, true).length, secs(2));
     assert_eq!(with(4_000, false), Delay { length: secs(20), why: DelayReason::Adaptive });
     assert_eq!(with(4_000, true).length, secs(40));
+}
+
+#[test]
+fn a_response_that_was_given_up_is_followed_by_5_ms_more() {
+    let lease = lease(Work::Visit(item(0)));
+    let rules = Rules {
+        pace: PaceRules { delay: Duration::from_millis(20), adaptive: 0.0, ..rules().pace },
+        ..rules()
+    };
+    let next = |given_up| {
+        let request = Requested { given_up, ..asked(Some(200)) };
+        settle(&lease, outcome(Some(request), page(200)), facts(), &rules)
+            .settlement
+            .not_before
+            .saturating_sub(ENDED)
+    };
+    assert_eq!((next(false), next(true)), (Duration::from_micros(20_400), Duration::from_millis(25)));
 }
 
 #[test]
