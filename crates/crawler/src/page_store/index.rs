@@ -159,17 +159,23 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Reads which pages are there. One below `state.indexed` that isn't is an error. Reads the whole index: 13 bytes a page.
+/// Gives every entry to a function: the fingerprint and the number of the page. Reads the whole index.
+pub(super) fn each<S: Store>(store: &S, mut take: impl FnMut(Fingerprint, u64)) -> Result<(), StoreError> {
+    for pair in store.scan(Tree::PageIndex, &[]) {
+        let (_, value) = pair?;
+        read(&value)?.into_iter().for_each(|(page, number)| take(page, number));
+    }
+    Ok(())
+}
+
+/// Reads which pages are there. One below `state.indexed` that isn't is an error. Cost: as [`each`], 13 bytes a page.
 pub(super) fn read_all<S: Store>(store: &S, state: &State) -> Result<Filter, StoreError> {
     let mut found = 0;
     let mut filter = Filter::with_space(state.indexed);
-    for pair in store.scan(Tree::PageIndex, &[]) {
-        let (_, value) = pair?;
-        for (page, _) in read(&value)? {
-            filter.insert(page);
-            found += 1;
-        }
-    }
+    each(store, |page, _| {
+        filter.insert(page);
+        found += 1;
+    })?;
     if found == state.indexed {
         Ok(filter)
     } else {

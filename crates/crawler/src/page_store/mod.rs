@@ -8,15 +8,16 @@
 mod block;
 mod filter;
 mod index;
+mod numbers;
 mod read;
 mod scan;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub(crate) use self::numbers::PageNumbers;
 pub(crate) use self::read::{
-    entries, find, find_in_value, find_with_others, links_at_number, links_of, links_of_number, record_at,
-    record_of,
+    entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
 };
 pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};

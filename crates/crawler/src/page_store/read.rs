@@ -41,22 +41,6 @@ pub(crate) fn find_with_others<S: Store>(
     Ok(None)
 }
 
-/// Finds a page in the value whose first number is this one, without the index. Cost: about 2 µs where it isn't there.
-pub(crate) fn find_in_value<S: Store>(
-    store: &S,
-    first: u64,
-    host: HostId,
-    page: Fingerprint,
-) -> Result<Option<Found>, StoreError> {
-    let Some(value) = store.get(Tree::Pages, &number_key(first))? else { return Ok(None) };
-    let damaged = |error| unreadable(Tree::Pages, error);
-    let heads = block::heads(&value).map_err(damaged)?;
-    let Some(place) = heads.iter().position(|head| head.host == host && head.page == page) else {
-        return Ok(None);
-    };
-    Ok(Some((first, block::read(&value).map_err(damaged)?, place)))
-}
-
 /// Finds the record of a page.
 pub(crate) fn record_of<S: Store>(
     store: &S,

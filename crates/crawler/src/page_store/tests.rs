@@ -269,32 +269,59 @@ fn a_writer_is_opened_with_few_reads() {
 }
 
 #[test]
-fn a_value_finds_its_own_pages_and_no_others_without_the_index() {
+fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
+    let store = Counting::default();
+    assert!(
+        PageNumbers::read(&store)
+            .unwrap()
+            .unwrap()
+            .find_with_others(&store, host(1), print(1))
+            .unwrap()
+            .is_none()
+    );
+    let mut writer = PageWriter::open(&store).unwrap();
+    let mut next = 0_u64;
+    // In the index are whole runs of 128: the last pages are in their values alone, some of them in values of their commits.
+    for many in [1, 300, 17, 90, 3] {
+        let pages = (next..next + many).map(|page| change(page, "a title", are(&[])));
+        next += many;
+        store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
+        let state = writer.state();
+        let numbers = PageNumbers::read(&store).unwrap().expect("few pages");
+        for page in 0..next {
+            let (found, reads) =
+                store.reads_of(|store| numbers.find_with_others(store, host(page), print(page)));
+            let (first, entries, place) =
+                found.unwrap().unwrap_or_else(|| panic!("page {page} of {state:?}"));
+            assert_eq!(
+                (first + place as u64, entries[place].page, reads),
+                (page, print(page), 1),
+                "{state:?}"
+            );
+        }
+        assert!(numbers.find_with_others(&store, host(next), print(next)).unwrap().is_none());
+        assert!(
+            numbers.find_with_others(&store, host(1), print(0)).unwrap().is_none(),
+            "the host is compared as well"
+        );
+    }
+    let state = writer.state();
+    assert!(state.indexed > 0 && state.indexed < state.loose && state.loose < state.count, "{state:?}");
+}
+
+#[test]
+fn pages_with_the_same_beginning_of_their_fingerprints_are_told_apart() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();
-    store
-        .commit(
-            writer.store(&store, (0..150).map(|page| change(page, "a title", are(&[]))).collect()).unwrap(),
-        )
-        .unwrap();
-    let firsts: Vec<u64> = store
-        .scan(Tree::Pages, &[])
-        .map(|pair| u64::from_be_bytes(pair.unwrap().0[..].try_into().unwrap()))
-        .collect();
-    assert!(firsts.len() > 1, "{firsts:?}");
-    for page in 0..150 {
-        for first in 0..150 {
-            let found = find_in_value(&store, first, host(page), print(page)).unwrap();
-            let is_there = firsts.contains(&first)
-                && first <= page
-                && firsts.iter().all(|other| *other <= first || *other > page);
-            assert_eq!(found.is_some(), is_there, "page {page} in the value at {first}");
-            let Some((number, entries, place)) = found else { continue };
-            assert_eq!(number + place as u64, page);
-            assert_eq!(entries[place].page, print(page));
-        }
+    let twins = [0x1234_5678_0000_0001, 0x1234_5678_0000_0002].map(Fingerprint);
+    let changes = twins.map(|page| Change { page, host: HostId(1), ..change(0, "a title", are(&[])) });
+    store.commit(writer.store(&store, changes.into()).unwrap()).unwrap();
+    let numbers = PageNumbers::read(&store).unwrap().expect("few pages");
+    for (number, page) in (0..).zip(twins) {
+        let (first, _, place) =
+            numbers.find_with_others(&store, HostId(1), page).unwrap().expect("it is stored");
+        assert_eq!(first + place as u64, number);
     }
-    assert!(find_in_value(&store, 0, host(1), print(0)).unwrap().is_none(), "the host is compared as well");
 }
 
 #[test]

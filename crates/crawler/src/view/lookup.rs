@@ -1,10 +1,10 @@
 //! Finds a page's URL and a host's name by the numbers in other records. Caches the last ones.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::open::{View, ViewError};
 use crate::ids::{HostId, Via, elsewhere_key};
-use crate::page_store;
+use crate::page_store::{self, PageNumbers};
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -13,12 +13,19 @@ use jiff::Timestamp;
 use robots::StatusClass;
 use serde::Deserialize;
 
-/// Answers that are remembered before those that were remembered before them are forgotten.
-const REMEMBERED: usize = 8192;
+/// Answers that are remembered before those that were remembered before them are forgotten: 8 MB with those.
+const REMEMBERED: usize = 32 << 10;
+
+/// Values that are found one by one in the database before the numbers of all pages are read into memory, 8 bytes a page.
+const FEW: u32 = 256;
 
 /// The URLs of pages, by host and fingerprint. Several threads may ask.
 #[derive(Debug, Default)]
-pub(super) struct PageUrls(Mutex<Known>);
+pub(super) struct PageUrls {
+    known: Mutex<Known>,
+    /// None where there are too many, or they can't be read.
+    numbers: OnceLock<Option<PageNumbers>>,
+}
 
 /// The last answers.
 #[derive(Debug, Default)]
@@ -26,36 +33,42 @@ struct Known {
     new: HashMap<(HostId, Fingerprint), Option<String>>,
     /// Those of before.
     old: HashMap<(HostId, Fingerprint), Option<String>>,
-    /// The number of the page behind the last value that was read.
-    next: u64,
+    /// Values that were looked for.
+    searches: u32,
 }
 
 impl PageUrls {
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The URL of the page that a link was found on.
     pub(super) fn of(&self, view: &View, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(Via { host, page }) = via else { return Ok(None) };
-        let next = {
-            let known = self.known();
+        let are_many = {
+            let mut known = self.known();
             if let Some(url) = known.new.get(&(host, page)).or_else(|| known.old.get(&(host, page))) {
                 return Ok(url.clone());
             }
-            known.next
+            known.searches = known.searches.saturating_add(1);
+            known.searches > FEW
         };
         if host == HostId::ELSEWHERE {
             let url = page_elsewhere(view, page)?;
             self.remember([((host, page), url.clone())]);
             return Ok(url);
         }
-        // Pages are stored in about the order in which those were that led to them.
-        let found = match page_store::find_in_value(view.store(), next, host, page)? {
+        let numbers = if are_many { self.numbers(view) } else { None };
+        let found = match numbers {
+            Some(numbers) => numbers.find_with_others(view.store(), host, page)?,
+            None => None,
+        };
+        // What was stored meanwhile is in the index alone.
+        let found = match found {
             Some(found) => Some(found),
             None => page_store::find_with_others(view.store(), host, page)?,
         };
-        let Some((first, entries, place)) = found else {
+        let Some((_, entries, place)) = found else {
             let url = stored_sitemap(view, host, page)?;
             self.remember([((host, page), url.clone())]);
             return Ok(url);
@@ -66,12 +79,13 @@ impl PageUrls {
             urls.push(((entry.host, entry.page), Some(entry.url()?)));
         }
         let url = urls[place].1.clone();
-        let behind = first + urls.len() as u64;
         self.remember(urls);
-        let mut known = self.known();
-        known.next = known.next.max(behind);
-        drop(known);
         Ok(url)
+    }
+
+    fn numbers(&self, view: &View) -> Option<&PageNumbers> {
+        // Where they can't be read, the index tells it.
+        self.numbers.get_or_init(|| PageNumbers::read(view.store()).ok().flatten()).as_ref()
     }
 
     fn remember(&self, urls: impl IntoIterator<Item = ((HostId, Fingerprint), Option<String>)>) {

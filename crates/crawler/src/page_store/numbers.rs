@@ -1,0 +1,71 @@
+//! The numbers of all pages by their fingerprints, in memory: for readers that look most pages up.
+
+use super::block::heads;
+use super::read::{Found, block_at};
+use super::{State, index, number_key, number_of_key, unreadable};
+use crate::ids::HostId;
+use crate::store::{Store, StoreError, Tree};
+use crate::url::Fingerprint;
+
+/// Pages at most: 64 MB.
+const MOST: u64 = 8 << 20;
+
+/// The numbers of all pages. Memory: 8 bytes a page.
+#[derive(Debug)]
+pub(crate) struct PageNumbers {
+    /// Sorted: of each page the upper 32 bits of its fingerprint, then its number.
+    pages: Vec<u64>,
+}
+
+impl PageNumbers {
+    /// Reads them; none where there are more than 8 million pages. Cost: the whole index is read, 13 bytes a page.
+    pub(crate) fn read<S: Store>(store: &S) -> Result<Option<Self>, StoreError> {
+        // In this order: a page that is being entered in the index meanwhile is met twice, never missed.
+        let state = State::read(store)?;
+        if state.count > MOST {
+            return Ok(None);
+        }
+        let mut pages = Vec::with_capacity(state.count as usize);
+        let mut add = |page: Fingerprint, number: u64| {
+            if number < state.count {
+                pages.push(page.0 >> 32 << 32 | number);
+            }
+        };
+        let mut next = state.indexed;
+        while let Some((key, value)) = store.floor(Tree::Pages, &number_key(next))? {
+            let first = number_of_key(Tree::Pages, &key)?;
+            let heads = heads(&value).map_err(|error| unreadable(Tree::Pages, error))?;
+            for (number, head) in (first..).zip(&heads) {
+                add(head.page, number);
+            }
+            let behind = first + heads.len() as u64;
+            if behind <= next {
+                break;
+            }
+            next = behind;
+        }
+        index::each(store, &mut add)?;
+        pages.sort_unstable();
+        pages.dedup();
+        Ok(Some(Self { pages }))
+    }
+
+    /// Finds a page with those in the same value; none where it was stored after the numbers were read. Cost: one value is read.
+    pub(crate) fn find_with_others<S: Store>(
+        &self,
+        store: &S,
+        host: HostId,
+        page: Fingerprint,
+    ) -> Result<Option<Found>, StoreError> {
+        let from = self.pages.partition_point(|entry| entry >> 32 < page.0 >> 32);
+        for entry in self.pages[from..].iter().take_while(|entry| *entry >> 32 == page.0 >> 32) {
+            let number = *entry & u64::from(u32::MAX);
+            let (first, entries) = block_at(store, number)?;
+            let place = (number - first) as usize;
+            if entries[place].host == host && entries[place].page == page {
+                return Ok(Some((first, entries, place)));
+            }
+        }
+        Ok(None)
+    }
+}
