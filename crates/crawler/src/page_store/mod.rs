@@ -15,7 +15,7 @@ mod scan;
 mod tests;
 mod write;
 
-pub(crate) use self::numbers::PageNumbers;
+pub(crate) use self::numbers::{PageNumbers, UrlOfPage};
 pub(crate) use self::read::{
     entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
 };

@@ -1,7 +1,7 @@
 //! The numbers of all pages by their fingerprints, in memory: for readers that look most pages up.
 
-use super::block::heads;
-use super::read::{Found, block_at};
+use super::block::{self, PageKey};
+use super::read::{missing, url_of, value_at};
 use super::{State, index, number_key, number_of_key, unreadable};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
@@ -34,7 +34,7 @@ impl PageNumbers {
         let mut next = state.indexed;
         while let Some((key, value)) = store.floor(Tree::Pages, &number_key(next))? {
             let first = number_of_key(Tree::Pages, &key)?;
-            let heads = heads(&value).map_err(|error| unreadable(Tree::Pages, error))?;
+            let heads = block::heads(&value).map_err(|error| unreadable(Tree::Pages, error))?;
             for (number, head) in (first..).zip(&heads) {
                 add(head.page, number);
             }
@@ -50,22 +50,37 @@ impl PageNumbers {
         Ok(Some(Self { pages }))
     }
 
-    /// Finds a page with those in the same value; none where it was stored after the numbers were read. Cost: one value is read.
-    pub(crate) fn find_with_others<S: Store>(
+    /// Finds a page, and gives it with those in the same value, its neighbours in time; none where it was stored after the numbers were
+    /// read. Cost: one value is read.
+    pub(crate) fn urls_beside<S: Store>(
         &self,
         store: &S,
         host: HostId,
         page: Fingerprint,
-    ) -> Result<Option<Found>, StoreError> {
+    ) -> Result<Option<Vec<UrlOfPage>>, StoreError> {
         let from = self.pages.partition_point(|entry| entry >> 32 < page.0 >> 32);
         for entry in self.pages[from..].iter().take_while(|entry| *entry >> 32 == page.0 >> 32) {
             let number = *entry & u64::from(u32::MAX);
-            let (first, entries) = block_at(store, number)?;
-            let place = (number - first) as usize;
-            if entries[place].host == host && entries[place].page == page {
-                return Ok(Some((first, entries, place)));
+            let (first, value) = value_at(store, number)?;
+            let urls = urls(&value)?;
+            let there = urls.get((number - first) as usize).ok_or_else(|| missing(number))?;
+            if there.0 == (host, page) {
+                return Ok(Some(urls));
             }
         }
         Ok(None)
     }
+}
+
+/// A page, by its host and fingerprint, and its URL.
+pub(crate) type UrlOfPage = ((HostId, Fingerprint), String);
+
+fn urls(value: &[u8]) -> Result<Vec<UrlOfPage>, StoreError> {
+    let (mut urls, mut failed) = (Vec::new(), None);
+    let each = |head: PageKey, record: &[u8]| match url_of(record) {
+        Ok(url) => urls.push(((head.host, head.page), url)),
+        Err(error) => failed = Some(error),
+    };
+    block::each_record(value, each).map_err(|error| unreadable(Tree::Pages, error))?;
+    failed.map_or(Ok(urls), Err)
 }

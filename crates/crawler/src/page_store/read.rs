@@ -87,14 +87,19 @@ impl Entry {
 
     /// The URL of the page. The record isn't read beyond it.
     pub(crate) fn url(&self) -> Result<String, StoreError> {
-        let mut url = None;
-        let mut record = serde_json::Deserializer::from_slice(&self.record);
-        let read = serde::Deserializer::deserialize_map(&mut record, FirstUrl(&mut url));
-        match (url, read) {
-            (Some(url), _) => Ok(url),
-            (None, Err(error)) => Err(unreadable(Tree::Pages, error)),
-            (None, Ok(())) => Err(unreadable(Tree::Pages, "no URL")),
-        }
+        url_of(&self.record)
+    }
+}
+
+/// The URL in a record, which isn't read beyond it.
+pub(super) fn url_of(record: &[u8]) -> Result<String, StoreError> {
+    let mut url = None;
+    let mut record = serde_json::Deserializer::from_slice(record);
+    let read = serde::Deserializer::deserialize_map(&mut record, FirstUrl(&mut url));
+    match (url, read) {
+        (Some(url), _) => Ok(url),
+        (None, Err(error)) => Err(unreadable(Tree::Pages, error)),
+        (None, Ok(())) => Err(unreadable(Tree::Pages, "no URL")),
     }
 }
 
@@ -145,11 +150,19 @@ fn among_the_last<S: Store>(
 
 /// The value that has a page: its first number and its entries.
 pub(super) fn block_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<Entry>), StoreError> {
-    let missing = || lost(Tree::Pages, format!("the record of page {number}"));
-    let (key, value) = store.floor(Tree::Pages, &number_key(number))?.ok_or_else(missing)?;
-    let first = number_of_key(Tree::Pages, &key)?;
+    let (first, value) = value_at(store, number)?;
     let entries = block::read(&value).map_err(|error| unreadable(Tree::Pages, error))?;
-    if number - first < entries.len() as u64 { Ok((first, entries)) } else { Err(missing()) }
+    if number - first < entries.len() as u64 { Ok((first, entries)) } else { Err(missing(number)) }
+}
+
+/// The value that has a page, if one has: its first number, and what it holds.
+pub(super) fn value_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<u8>), StoreError> {
+    let (key, value) = store.floor(Tree::Pages, &number_key(number))?.ok_or_else(|| missing(number))?;
+    Ok((number_of_key(Tree::Pages, &key)?, value))
+}
+
+pub(super) fn missing(number: u64) -> StoreError {
+    lost(Tree::Pages, format!("the record of page {number}"))
 }
 
 /// The values from the one that has a page on, up to the last one before `to`: the first number and the entries of each. Many are read at once.

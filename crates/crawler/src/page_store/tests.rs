@@ -272,12 +272,7 @@ fn a_writer_is_opened_with_few_reads() {
 fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
     let store = Counting::default();
     assert!(
-        PageNumbers::read(&store)
-            .unwrap()
-            .unwrap()
-            .find_with_others(&store, host(1), print(1))
-            .unwrap()
-            .is_none()
+        PageNumbers::read(&store).unwrap().unwrap().urls_beside(&store, host(1), print(1)).unwrap().is_none()
     );
     let mut writer = PageWriter::open(&store).unwrap();
     let mut next = 0_u64;
@@ -289,19 +284,17 @@ fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
         let state = writer.state();
         let numbers = PageNumbers::read(&store).unwrap().expect("few pages");
         for page in 0..next {
-            let (found, reads) =
-                store.reads_of(|store| numbers.find_with_others(store, host(page), print(page)));
-            let (first, entries, place) =
-                found.unwrap().unwrap_or_else(|| panic!("page {page} of {state:?}"));
-            assert_eq!(
-                (first + place as u64, entries[place].page, reads),
-                (page, print(page), 1),
-                "{state:?}"
-            );
+            let (found, reads) = store.reads_of(|store| numbers.urls_beside(store, host(page), print(page)));
+            let beside = found.unwrap().unwrap_or_else(|| panic!("page {page} of {state:?}"));
+            let (_, entries, _) = find_with_others(&store, host(page), print(page)).unwrap().unwrap();
+            let pages: Vec<_> = beside.iter().map(|(page, _)| *page).collect();
+            assert_eq!(pages, entries.iter().map(|entry| (entry.host, entry.page)).collect::<Vec<_>>());
+            let own = beside.into_iter().find(|(at, _)| *at == (host(page), print(page)));
+            assert_eq!((own.unwrap().1, reads), (record(page, "").url, 1), "page {page} of {state:?}");
         }
-        assert!(numbers.find_with_others(&store, host(next), print(next)).unwrap().is_none());
+        assert!(numbers.urls_beside(&store, host(next), print(next)).unwrap().is_none());
         assert!(
-            numbers.find_with_others(&store, host(1), print(0)).unwrap().is_none(),
+            numbers.urls_beside(&store, host(1), print(0)).unwrap().is_none(),
             "the host is compared as well"
         );
     }
@@ -317,11 +310,12 @@ fn pages_with_the_same_beginning_of_their_fingerprints_are_told_apart() {
     let changes = twins.map(|page| Change { page, host: HostId(1), ..change(0, "a title", are(&[])) });
     store.commit(writer.store(&store, changes.into()).unwrap()).unwrap();
     let numbers = PageNumbers::read(&store).unwrap().expect("few pages");
-    for (number, page) in (0..).zip(twins) {
-        let (first, _, place) =
-            numbers.find_with_others(&store, HostId(1), page).unwrap().expect("it is stored");
-        assert_eq!(first + place as u64, number);
+    for page in twins {
+        let found = numbers.urls_beside(&store, HostId(1), page).unwrap().expect("it is stored");
+        assert!(found.iter().any(|(at, _)| *at == (HostId(1), page)));
     }
+    let third = Fingerprint(0x1234_5678_0000_0003);
+    assert!(numbers.urls_beside(&store, HostId(1), third).unwrap().is_none());
 }
 
 #[test]

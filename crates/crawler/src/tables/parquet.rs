@@ -26,6 +26,9 @@ const ROWS: usize = 122_880;
 /// Bytes of values that are held in memory before a row group is written.
 const HELD: usize = 32 << 20;
 
+/// Bytes that a row takes of each column beside its value.
+const LEVELS: usize = 4;
+
 /// Writes rows as a Parquet file; gives their number. Memory: two row groups, each some 32 MB as plain values, and one
 /// of them as pages: a thread of its own writes one while the next is read.
 ///
@@ -83,16 +86,17 @@ fn read_groups(
     let ended = || ViewError::Write(io::Error::other("the writer ended"));
     let (mut count, mut held, mut in_group) = (0, 0, 0);
     loop {
-        let mut buffers = columns.iter_mut();
-        let has_row = rows.next_with(|value| {
-            if let Some(buffer) = buffers.next() {
-                held += buffer.push(value)?;
+        let has_row = rows.next_with(|place, value| {
+            if let Some(buffer) = columns.get_mut(place) {
+                held += buffer.push(in_group, value)?;
             }
             Ok(())
         })?;
         count += u64::from(has_row);
         in_group += usize::from(has_row);
+        held += columns.len() * LEVELS * usize::from(has_row);
         if in_group == ROWS || held >= HELD || !has_row && in_group > 0 {
+            columns.iter_mut().try_for_each(|column| column.nulls_up_to(in_group))?;
             let next = emptied.recv().map_err(|_| ended())?;
             full.send(Group::Full(std::mem::replace(columns, next))).map_err(|_| ended())?;
             (held, in_group) = (0, 0);
@@ -204,6 +208,8 @@ struct Buffer {
     /// The kinds of the leaves: one, or one for each member of a list's elements.
     kinds: Vec<(&'static str, Kind)>,
     leaves: Vec<Leaf>,
+    /// How many rows it has.
+    rows: usize,
     /// How much of the path to the value is there, where it may be missing or is a list.
     definitions: Vec<i16>,
     /// 0 where a row begins, 1 behind; of lists.
@@ -223,23 +229,42 @@ impl Buffer {
             nullable: column.nullable,
             leaves: kinds.iter().map(|_| Leaf::default()).collect(),
             kinds,
+            rows: 0,
             definitions: Vec::new(),
             repetitions: Vec::new(),
         }
     }
 
-    /// Takes a value; gives the bytes that it takes.
-    fn push(&mut self, value: ValueRef<'_>) -> Result<usize, ViewError> {
+    /// Fills the rows with nulls, up to this one.
+    fn nulls_up_to(&mut self, row: usize) -> Result<(), ViewError> {
+        let nulls = row - self.rows;
+        if nulls == 0 {
+            return Ok(());
+        }
+        if !self.nullable {
+            return Err(self.misfit(ValueRef::Null));
+        }
+        self.rows = row;
+        self.definitions.resize(self.definitions.len() + nulls, 0);
+        if self.kind == Kind::List {
+            self.repetitions.resize(self.repetitions.len() + nulls, 0);
+        }
+        Ok(())
+    }
+
+    /// Takes the value of a row, which isn't null; gives the bytes that it takes.
+    fn push(&mut self, row: usize, value: ValueRef<'_>) -> Result<usize, ViewError> {
+        self.nulls_up_to(row)?;
+        self.rows += 1;
         if self.kind == Kind::List {
             return self.push_list(value);
         }
         if self.nullable {
-            self.definitions.push(i16::from(value != ValueRef::Null));
+            self.definitions.push(1);
         }
         let leaf = &mut self.leaves[0];
         let before = leaf.texts.len();
         match value {
-            ValueRef::Null if self.nullable => {}
             ValueRef::Text(text) => leaf.text(text),
             ValueRef::Compound { json, .. } => leaf.text(json),
             ValueRef::Integer(number) => leaf.integers.push(i64::try_from(number).unwrap_or(i64::MAX)),
@@ -253,19 +278,11 @@ impl Buffer {
 
     fn push_list(&mut self, value: ValueRef<'_>) -> Result<usize, ViewError> {
         let present = i16::from(self.nullable);
-        let json = match value {
-            ValueRef::Null if self.nullable => {
-                self.definitions.push(0);
-                self.repetitions.push(0);
-                return Ok(4);
-            }
-            ValueRef::Compound { json, .. } => json,
-            _ => return Err(self.misfit(value)),
-        };
+        let ValueRef::Compound { json, .. } = value else { return Err(self.misfit(value)) };
         if json == "[]" {
             self.definitions.push(present);
             self.repetitions.push(0);
-            return Ok(4);
+            return Ok(0);
         }
         if self.kinds[0].0.is_empty() {
             let (first, bytes) = (self.definitions.len(), self.leaves[0].texts.len());
@@ -327,6 +344,7 @@ impl Buffer {
                 leaf.texts.clear();
             }
         }
+        self.rows = 0;
         self.definitions.clear();
         self.repetitions.clear();
         Ok(())

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::open::{View, ViewError};
 use crate::ids::{HostId, Via, elsewhere_key};
-use crate::page_store::{self, PageNumbers};
+use crate::page_store::{self, PageNumbers, UrlOfPage};
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -59,28 +59,17 @@ impl PageUrls {
             return Ok(url);
         }
         let numbers = if are_many { self.numbers(view) } else { None };
-        let found = match numbers {
-            Some(numbers) => numbers.find_with_others(view.store(), host, page)?,
-            None => None,
-        };
-        // What was stored meanwhile is in the index alone.
-        let found = match found {
-            Some(found) => Some(found),
-            None => page_store::find_with_others(view.store(), host, page)?,
-        };
-        let Some((_, entries, place)) = found else {
+        let beside = urls_beside(view, numbers, host, page)?;
+        let own = beside.iter().find(|(at, _)| *at == (host, page));
+        let Some((_, url)) = own else {
             let url = stored_sitemap(view, host, page)?;
             self.remember([((host, page), url.clone())]);
             return Ok(url);
         };
+        let url = url.clone();
         // The next that are asked for were stored beside it.
-        let mut urls = Vec::with_capacity(entries.len());
-        for entry in &entries {
-            urls.push(((entry.host, entry.page), Some(entry.url()?)));
-        }
-        let url = urls[place].1.clone();
-        self.remember(urls);
-        Ok(url)
+        self.remember(beside.into_iter().map(|(page, url)| (page, Some(url))));
+        Ok(Some(url))
     }
 
     fn numbers(&self, view: &View) -> Option<&PageNumbers> {
@@ -95,6 +84,24 @@ impl PageUrls {
         }
         known.new.extend(urls);
     }
+}
+
+/// A page and those in the same value, with their URLs; nothing where it isn't stored.
+fn urls_beside(
+    view: &View,
+    numbers: Option<&PageNumbers>,
+    host: HostId,
+    page: Fingerprint,
+) -> Result<Vec<UrlOfPage>, ViewError> {
+    if let Some(numbers) = numbers
+        && let Some(urls) = numbers.urls_beside(view.store(), host, page)?
+    {
+        return Ok(urls);
+    }
+    // What was stored after the numbers were read is in the index alone.
+    let found = page_store::find_with_others(view.store(), host, page)?;
+    let entries = found.map(|(_, entries, _)| entries).unwrap_or_default();
+    entries.iter().map(|entry| Ok(((entry.host, entry.page), entry.url()?))).collect()
 }
 
 /// The part of a page record that says whether there was an answer, and whether it may be shown.

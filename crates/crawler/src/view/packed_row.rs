@@ -97,31 +97,33 @@ impl Packer {
     }
 }
 
-/// Gives each value of a packed row to a function.
+/// Gives each value of a packed row that isn't null to a function, with its place in the row. Returns how many values the row has.
 pub(super) fn each(
     row: &[u8],
-    mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
-) -> Result<(), ViewError> {
+    mut take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
+) -> Result<usize, ViewError> {
     let mut rest = Unpacker::new(row).ok_or_else(damaged)?;
+    let mut place = 0;
     while let Some(tag) = rest.byte() {
         if tag < NULLS {
-            take(rest.value(tag).ok_or_else(damaged)?)?;
+            take(place, rest.value(tag).ok_or_else(damaged)?)?;
+            place += 1;
         } else {
-            for _ in NULLS..=tag {
-                take(ValueRef::Null)?;
-            }
+            place += usize::from(tag - NULLS) + 1;
         }
     }
-    Ok(())
+    Ok(place)
 }
 
 /// The values of a packed row.
 pub(super) fn values(row: &[u8]) -> Result<Vec<Value>, ViewError> {
     let mut values = Vec::with_capacity(64);
-    each(row, |value| {
+    let count = each(row, |place, value| {
+        values.resize(place, Value::Null);
         values.push(value.into());
         Ok(())
     })?;
+    values.resize(count, Value::Null);
     Ok(values)
 }
 

@@ -62,11 +62,11 @@ impl SortedRows {
         row.ok_or_else(damaged).map(Some)
     }
 
-    /// Gives each value of the next row to a function; false at the end.
+    /// Gives each value of the next row that isn't null to a function, with its place; false at the end.
     #[cfg(feature = "parquet")]
     pub(super) fn next_with(
         &mut self,
-        take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
+        take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
     ) -> Result<bool, ViewError> {
         let Some(row) = self.next_packed()? else { return Ok(false) };
         packed_row::each(row, take)?;

@@ -115,16 +115,19 @@ impl<'a> Rows<'a> {
         Self { table, columns, stream: Source::Sorted(rows), omitted: Rc::default() }
     }
 
-    /// Gives the values of the next row to a function, one by one, without making texts of their own of them; false at the end.
+    /// Gives the values of the next row that aren't null to a function, each with the place of its column, without making texts of their own of
+    /// them; false at the end.
     #[cfg(feature = "parquet")]
     pub(crate) fn next_with(
         &mut self,
-        mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
+        mut take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
     ) -> Result<bool, ViewError> {
         match &mut self.stream {
             Source::Values(stream) => {
                 let Some(row) = stream.next() else { return Ok(false) };
-                row?.iter().try_for_each(|value| take(value.into()))?;
+                let row = row?;
+                let mut values = row.iter().enumerate().filter(|(_, value)| **value != Value::Null);
+                values.try_for_each(|(place, value)| take(place, value.into()))?;
                 Ok(true)
             }
             Source::Sorted(rows) => rows.next_with(take),
