@@ -28,10 +28,12 @@ pub enum Kind {
     Addresses,
     /// An origin whose URLs were put back, which the ledger has an entry of; by origin.
     SetAside,
+    /// An origin of whose robots.txt no version is stored; by origin.
+    NeverAsked,
 }
 
 /// How many kinds there are.
-const KINDS: usize = Kind::SetAside as usize + 1;
+const KINDS: usize = Kind::NeverAsked as usize + 1;
 
 /// Bytes that an entry takes beside its key and its value: its node in the list, its place in the table, and the shared pointer.
 const OVERHEAD: usize = 192;

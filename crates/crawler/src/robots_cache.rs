@@ -162,8 +162,24 @@ impl<S: Store> RobotsCache<S> {
         if let Some(record) = self.uncommitted.get(&name) {
             return Ok(record.bytes as usize);
         }
-        let last = self.store.last(Tree::Robots, &RobotsRecord::prefix(&name))?;
-        Ok(last.map_or(0, |(_, value)| crate::packed::unpacked_len(&value)))
+        Ok(self.last_stored(&name)?.map_or(0, |value| crate::packed::unpacked_len(&value)))
+    }
+
+    /// The value of the last version that is stored. An origin that was never asked is looked for once: each step of its first visit wants to
+    /// know, and where the database is another machine each look is a round trip.
+    fn last_stored(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if self.entries.get::<()>(Kind::NeverAsked, name).is_some() {
+            return Ok(None);
+        }
+        let last = self.store.last(Tree::Robots, &RobotsRecord::prefix(name))?;
+        if last.is_none() {
+            self.entries.keep(Kind::NeverAsked, name, Arc::new(()), 0);
+            // A version that was judged meanwhile, by a redirect from another host, was noted before this was forgotten.
+            if self.uncommitted.get(name).is_some() {
+                self.entries.remove(Kind::NeverAsked, name);
+            }
+        }
+        Ok(last.map(|(_, value)| value))
     }
 
     /// The last version, as it is stored or about to be.
@@ -171,9 +187,7 @@ impl<S: Store> RobotsCache<S> {
         if let Some(record) = self.uncommitted.get(name) {
             return Ok(Some(record));
         }
-        let Some((_, value)) = self.store.last(Tree::Robots, &RobotsRecord::prefix(name))? else {
-            return Ok(None);
-        };
+        let Some(value) = self.last_stored(name)? else { return Ok(None) };
         let record = RobotsRecord::read(&value)
             .map_err(|error| StoreError::Unreadable { tree: Tree::Robots.name(), source: error.into() })?;
         Ok(Some(Arc::new(record)))
@@ -390,6 +404,7 @@ impl<S: Store> RobotsCache<S> {
         record.consent_lines = Some(lines).filter(|lines| !lines.is_empty());
         let record = Arc::new(record);
         self.uncommitted.note(&name, &record);
+        self.entries.remove(Kind::NeverAsked, &name);
         if access == Access::Rules {
             self.uncommitted_rules.note(&name, &record);
         }

@@ -331,6 +331,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Admitted::Queued | Admitted::Untested => {
                     if !std::mem::replace(&mut is_via_known, true) {
                         self.frontier.put(Tree::Meta, elsewhere_key(via.page), from.as_bytes().to_vec());
+                        self.remember_url(via, from);
                     }
                 }
                 Admitted::Seen => {}
