@@ -12,6 +12,7 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, QueuedUrl, Via, Work};
 use crate::ids::elsewhere_key;
+use crate::page_store;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsAccess,
     RobotsRecord, SitemapRecord, Versions, link_key,
@@ -21,9 +22,9 @@ use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 /// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
-/// goes; it is looked up in the store when it is needed.
+/// goes; it is looked up in the store when it is needed, and remembered with those that were stored beside it. About 140 bytes each.
 pub(super) const URLS_REMEMBERED: [NonZeroUsize; 2] =
-    [NonZeroUsize::new(4096).expect("more than none"), NonZeroUsize::new(512).expect("more than none")];
+    [NonZeroUsize::new(16_384).expect("more than none"), NonZeroUsize::new(512).expect("more than none")];
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
@@ -68,12 +69,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(url) = self.urls.get(&via) {
             return Some(url.to_string());
         }
+        let store = self.frontier.store();
+        if via.host != HostId::ELSEWHERE {
+            let beside = page_store::urls_beside(store, via.host, via.page).unwrap_or_default();
+            if let Some((_, url)) = beside.iter().find(|(page, _)| *page == (via.host, via.page)) {
+                let url = url.clone();
+                for ((host, page), url) in beside {
+                    self.urls.put(Via { host, page }, url.into());
+                }
+                return Some(url);
+            }
+        }
         let url = if via.host == HostId::ELSEWHERE {
             String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
-        } else if let Some(record) = self.records().stored(via.host, via.page) {
-            record.url
         } else {
-            let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
+            let value = store.get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
             SitemapRecord::read(&value).ok()?.url
         };
         self.urls.put(via, url.as_str().into());

@@ -311,6 +311,31 @@ async fn a_page_is_stored_with_how_it_was_found() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_that_led_to_others_is_looked_up_with_those_stored_beside_it() {
+    let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
+    let mut crawl = Crawl::new(&pages);
+    for page in pages {
+        crawl.settle(found(page, 200, Vec::new()));
+    }
+    let now = crawl.now();
+    let mut committing = crawl.engine.begin_commit(now).unwrap().unwrap();
+    committing.write();
+    crawl.engine.written(Ok(committing)).unwrap();
+    let via = |crawl: &Crawl, url: &str| {
+        let url = CrawlUrl::parse(url).unwrap();
+        let host = crawl.engine.frontier.known(url.host()).expect("it was asked");
+        crate::ids::Via { host, page: url.fingerprint(&crawl.engine.key) }
+    };
+    crawl.engine.urls.clear();
+    let [first, second, third] = pages.map(|page| via(&crawl, page));
+    assert_eq!(crawl.engine.url_of(second).as_deref(), Some(pages[1]));
+    let remembered = |via| crawl.engine.urls.peek(&via).map(|url| url.to_string());
+    assert_eq!([first, third].map(remembered), [Some(pages[0].to_owned()), Some(pages[2].to_owned())]);
+    let unknown = via(&crawl, "http://a.test/4");
+    assert_eq!(crawl.engine.url_of(unknown), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_redirect_to_itself_is_a_failure_with_its_reason() {
     let mut crawl = Crawl::new(&["http://a.test/"]);
     crawl.settle(found("http://a.test/", 301, vec![link("redirect", "http://a.test/")]));

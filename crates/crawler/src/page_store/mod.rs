@@ -15,9 +15,9 @@ mod scan;
 mod tests;
 mod write;
 
-pub(crate) use self::numbers::{PageNumbers, UrlOfPage};
+pub(crate) use self::numbers::PageNumbers;
 pub(crate) use self::read::{
-    entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
+    UrlOfPage, entries, find, links_at_number, links_of, links_of_number, record_at, record_of, urls_beside,
 };
 pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};

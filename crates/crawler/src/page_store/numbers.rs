@@ -1,7 +1,7 @@
 //! The numbers of all pages by their fingerprints, in memory: for readers that look most pages up.
 
 use super::block::{self, PageKey};
-use super::read::{missing, url_of, value_at};
+use super::read::{UrlOfPage, missing, url_of, value_at};
 use super::{State, index, number_key, number_of_key, unreadable};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
@@ -50,8 +50,7 @@ impl PageNumbers {
         Ok(Some(Self { pages }))
     }
 
-    /// Finds a page, and gives it with those in the same value, its neighbours in time; none where it was stored after the numbers were
-    /// read. Cost: one value is read.
+    /// As [`urls_beside`](super::urls_beside); none where it was stored after the numbers were read. Cost: one value is read.
     pub(crate) fn urls_beside<S: Store>(
         &self,
         store: &S,
@@ -71,9 +70,6 @@ impl PageNumbers {
         Ok(None)
     }
 }
-
-/// A page, by its host and fingerprint, and its URL.
-pub(crate) type UrlOfPage = ((HostId, Fingerprint), String);
 
 fn urls(value: &[u8]) -> Result<Vec<UrlOfPage>, StoreError> {
     let (mut urls, mut failed) = (Vec::new(), None);

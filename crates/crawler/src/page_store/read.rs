@@ -41,6 +41,21 @@ pub(crate) fn find_with_others<S: Store>(
     Ok(None)
 }
 
+/// A page, by its host and fingerprint, and its URL.
+pub(crate) type UrlOfPage = ((HostId, Fingerprint), String);
+
+/// Finds a page, and gives it with those in the same value, its neighbours in time: whoever asks for one will ask for others of them. Nothing where
+/// it isn't stored.
+pub(crate) fn urls_beside<S: Store>(
+    store: &S,
+    host: HostId,
+    page: Fingerprint,
+) -> Result<Vec<UrlOfPage>, StoreError> {
+    let found = find_with_others(store, host, page)?;
+    let entries = found.map(|(_, entries, _)| entries).unwrap_or_default();
+    entries.iter().map(|entry| Ok(((entry.host, entry.page), entry.url()?))).collect()
+}
+
 /// Finds the record of a page.
 pub(crate) fn record_of<S: Store>(
     store: &S,

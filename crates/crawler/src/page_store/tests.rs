@@ -286,9 +286,10 @@ fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
         for page in 0..next {
             let (found, reads) = store.reads_of(|store| numbers.urls_beside(store, host(page), print(page)));
             let beside = found.unwrap().unwrap_or_else(|| panic!("page {page} of {state:?}"));
-            let (_, entries, _) = find_with_others(&store, host(page), print(page)).unwrap().unwrap();
+            let (_, entries, _) = read::find_with_others(&store, host(page), print(page)).unwrap().unwrap();
             let pages: Vec<_> = beside.iter().map(|(page, _)| *page).collect();
             assert_eq!(pages, entries.iter().map(|entry| (entry.host, entry.page)).collect::<Vec<_>>());
+            assert_eq!(urls_beside(&store, host(page), print(page)).unwrap(), beside);
             let own = beside.into_iter().find(|(at, _)| *at == (host(page), print(page)));
             assert_eq!((own.unwrap().1, reads), (record(page, "").url, 1), "page {page} of {state:?}");
         }
@@ -300,6 +301,8 @@ fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
     }
     let state = writer.state();
     assert!(state.indexed > 0 && state.indexed < state.loose && state.loose < state.count, "{state:?}");
+    assert_eq!(urls_beside(&store, host(next), print(next)).unwrap(), []);
+    assert_eq!(urls_beside(&store, host(1), print(0)).unwrap(), [], "the host is compared as well");
 }
 
 #[test]

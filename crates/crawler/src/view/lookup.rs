@@ -99,9 +99,7 @@ fn urls_beside(
         return Ok(urls);
     }
     // What was stored after the numbers were read is in the index alone.
-    let found = page_store::find_with_others(view.store(), host, page)?;
-    let entries = found.map(|(_, entries, _)| entries).unwrap_or_default();
-    entries.iter().map(|entry| Ok(((entry.host, entry.page), entry.url()?))).collect()
+    Ok(page_store::urls_beside(view.store(), host, page)?)
 }
 
 /// The part of a page record that says whether there was an answer, and whether it may be shown.
