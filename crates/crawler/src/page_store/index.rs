@@ -113,18 +113,18 @@ pub(super) fn push_down<S: Store>(
 
 /// The numbers under a fingerprint: one, unless two URLs share it.
 pub(super) fn look_up<S: Store>(store: &S, levels: u8, page: Fingerprint) -> Result<Vec<u64>, StoreError> {
-    let mut found = Vec::new();
-    // From the top: an entry that is moved meanwhile is met again further down, never missed.
-    for level in 0..=levels {
+    // From the bottom, where most are; then from the top: an entry that is moved meanwhile is met again further down, never missed.
+    for level in (0..levels).rev().chain(0..=levels) {
+        let mut found = Vec::new();
         for pair in store.scan(Tree::PageIndex, &Bucket::of(page, level).prefix()) {
             let (_, value) = pair?;
             found.extend(among(&value, page)?);
         }
         if !found.is_empty() {
-            break;
+            return Ok(found);
         }
     }
-    Ok(found)
+    Ok(Vec::new())
 }
 
 /// The numbers of a fingerprint in a run.

@@ -26,11 +26,8 @@ pub(crate) fn find_with_others<S: Store>(
     host: HostId,
     page: Fingerprint,
 ) -> Result<Option<Found>, StoreError> {
-    // In this order: a page that is being entered in the index meanwhile is found by its value, one that was is in there.
+    // First: a page that is entered in the index meanwhile is found by its value, one that was before is in there.
     let state = State::read(store)?;
-    if let Some(found) = among_the_last(store, state.indexed, host, page)? {
-        return Ok(Some(found));
-    }
     for number in index::look_up(store, state.levels, page)? {
         let (first, entries) = block_at(store, number)?;
         let place = (number - first) as usize;
@@ -38,7 +35,7 @@ pub(crate) fn find_with_others<S: Store>(
             return Ok(Some((first, entries, place)));
         }
     }
-    Ok(None)
+    among_the_last(store, state.indexed, host, page)
 }
 
 /// A page, by its host and fingerprint, and its URL.
