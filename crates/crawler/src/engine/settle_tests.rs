@@ -329,7 +329,7 @@ async fn a_page_that_led_to_others_is_looked_up_with_those_stored_beside_it() {
     crawl.engine.urls.clear();
     let [first, second, third] = pages.map(|page| via(&crawl, page));
     assert_eq!(crawl.engine.url_of(second).as_deref(), Some(pages[1]));
-    let remembered = |via| crawl.engine.urls.peek(&via).map(|url| url.to_string());
+    let remembered = |via| crawl.engine.urls.peek(&via).map(ToString::to_string);
     assert_eq!([first, third].map(remembered), [Some(pages[0].to_owned()), Some(pages[2].to_owned())]);
     let unknown = via(&crawl, "http://a.test/4");
     assert_eq!(crawl.engine.url_of(unknown), None);
