@@ -69,8 +69,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(url) = self.urls.get(&via) {
             return Some(url.to_string());
         }
-        let store = self.frontier.store();
-        if via.host != HostId::ELSEWHERE {
+        let url = if via.host == HostId::ELSEWHERE {
+            String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
+        } else {
+            let store = self.frontier.store();
             let beside = page_store::urls_beside(store, via.host, via.page).unwrap_or_default();
             if let Some((_, url)) = beside.iter().find(|(page, _)| *page == (via.host, via.page)) {
                 let url = url.clone();
@@ -79,10 +81,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 return Some(url);
             }
-        }
-        let url = if via.host == HostId::ELSEWHERE {
-            String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
-        } else {
             let value = store.get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
             SitemapRecord::read(&value).ok()?.url
         };

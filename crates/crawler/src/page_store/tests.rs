@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::frontier::HostId;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links};
-use crate::store::{CrashStore, MemoryStore, Pair, Write};
+use crate::store::counting::Counting;
+use crate::store::{CrashStore, MemoryStore, Write};
 use crate::url::Fingerprint;
 
 /// Fingerprints are spread evenly.
@@ -181,53 +181,6 @@ fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
     }
     assert!(runs.values().all(|runs| *runs < 24), "{runs:?}");
     assert!(state.levels >= 2 && state.levels < 6, "{state:?}");
-}
-
-/// Counts what is read.
-#[derive(Debug, Default)]
-struct Counting {
-    store: MemoryStore,
-    reads: AtomicUsize,
-}
-
-impl Counting {
-    fn read(&self) -> &MemoryStore {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        &self.store
-    }
-
-    /// How many reads a closure makes.
-    fn reads_of<T>(&self, run: impl FnOnce(&Self) -> T) -> (T, usize) {
-        let before = self.reads.load(Ordering::Relaxed);
-        let made = run(self);
-        (made, self.reads.load(Ordering::Relaxed) - before)
-    }
-}
-
-impl Store for Counting {
-    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.read().get(tree, key)
-    }
-
-    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
-        self.read().last(tree, prefix)
-    }
-
-    fn scan(
-        &self,
-        tree: Tree,
-        prefix: &[u8],
-    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
-        self.read().scan(tree, prefix)
-    }
-
-    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
-        self.read().floor(tree, key)
-    }
-
-    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.store.commit(writes)
-    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fetch::BodyPermit;
+use crate::store::counting::Counting;
 use crate::store::{MemoryStore, Write};
 
 fn at(second: i64) -> Now {
@@ -121,40 +122,6 @@ fn a_newer_version_takes_the_place_of_one_that_is_in_memory() {
     }
 }
 
-/// Counts the looks for a last version.
-#[derive(Debug, Default)]
-struct Counting {
-    store: MemoryStore,
-    looks: std::sync::atomic::AtomicUsize,
-}
-
-impl Store for Counting {
-    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.get(tree, key)
-    }
-
-    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<crate::store::Pair>, StoreError> {
-        self.looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.store.last(tree, prefix)
-    }
-
-    fn scan(
-        &self,
-        tree: Tree,
-        prefix: &[u8],
-    ) -> Box<dyn Iterator<Item = Result<crate::store::Pair, StoreError>> + Send + '_> {
-        self.store.scan(tree, prefix)
-    }
-
-    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<crate::store::Pair>, StoreError> {
-        self.store.floor(tree, key)
-    }
-
-    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.store.commit(writes)
-    }
-}
-
 #[test]
 fn an_origin_that_was_never_asked_is_looked_for_once_until_it_is() {
     let store = Arc::new(Counting::default());
@@ -166,26 +133,29 @@ fn an_origin_that_was_never_asked_is_looked_for_once_until_it_is() {
         Policy::default(),
         Arc::clone(&entries),
     );
-    let looks = || store.looks.load(std::sync::atomic::Ordering::Relaxed);
+    let reads_of = |run: &dyn Fn()| store.reads_of(|_| run()).1;
     let a = origin("a.test");
-    for second in 0..3 {
-        assert_eq!(cache.unread(&a).unwrap(), 0);
-        assert!(matches!(cache.lookup(&a, at(second)).unwrap(), Known::Missing));
-        assert!(cache.conditions(&a, at(second)).unwrap().is_empty());
-    }
-    assert_eq!(looks(), 1);
+    let reads = reads_of(&|| {
+        for second in 0..3 {
+            assert_eq!(cache.unread(&a).unwrap(), 0);
+            assert!(matches!(cache.lookup(&a, at(second)).unwrap(), Known::Missing));
+            assert!(cache.conditions(&a, at(second)).unwrap().is_empty());
+        }
+    });
+    assert_eq!(reads, 1);
     // Another origin is another one.
-    assert!(matches!(cache.lookup(&origin("b.test"), at(3)).unwrap(), Known::Missing));
-    assert_eq!(looks(), 2);
+    let other = || assert!(matches!(cache.lookup(&origin("b.test"), at(3)).unwrap(), Known::Missing));
+    assert_eq!(reads_of(&other), 1);
     // What is judged, stored and then forgotten by the memory is found in the store.
     let robots_fetch = RobotsFetch::new(a.clone(), a.robots_url().unwrap());
     let late = FetchError::new(ErrorKind::Timeout, "no response");
     let RobotsStep::Known(entry) = cache.answered(&robots_fetch, &Err(late), at(4)).unwrap() else {
         panic!("a hop")
     };
-    commit(&store.store, &entry);
+    store.commit(vec![Write::put(Tree::Robots, entry.record.key(), entry.record.write().unwrap())]).unwrap();
     drop(entry);
     entries.remove(Kind::Robots, &a.to_string());
-    assert!(matches!(cache.lookup(&a, at(5)).unwrap(), Known::Fresh(entry) if entry.deferred));
-    assert_eq!(looks(), 3);
+    let stored =
+        || assert!(matches!(cache.lookup(&a, at(5)).unwrap(), Known::Fresh(entry) if entry.deferred));
+    assert_eq!(reads_of(&stored), 1);
 }

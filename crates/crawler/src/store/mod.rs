@@ -5,6 +5,8 @@
 
 mod batch;
 pub mod conformance;
+#[cfg(test)]
+pub(crate) mod counting;
 mod crash;
 mod memory;
 mod power_cut;
