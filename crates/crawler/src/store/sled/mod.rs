@@ -27,6 +27,7 @@ use self::count::{Count, Counting};
 use self::guard::{Guarded, guarded, guarded_io};
 use self::seal::{Seal, Sealed};
 use self::snapshot::Snapshots;
+use self::watch::Watch;
 use super::{Durability, Pair, Store, StoreError, Tree, Write};
 
 /// The segment size of every database, in bytes: fixed for its life, and sled panics where it is opened with another one. Measured to write 5-10 times less
@@ -52,6 +53,7 @@ const ENTRIES: &[u8] = b"entries";
 /// sled panics on some damage; each call of it is guarded, and a panic becomes [`StoreError::Damaged`].
 pub struct SledStore {
     open: Option<Open>,
+    watch: Watch,
     /// The file `db`: sled's `flush` hands pages to the kernel, `sync_all` on this file makes them survive a power cut.
     /// Declared after `open`, so that it is dropped after it.
     file: DbFile,
@@ -76,6 +78,8 @@ struct Open {
 impl Drop for SledStore {
     fn drop(&mut self) {
         let open = self.open.take();
+        // Its thread has a handle as well.
+        drop(std::mem::take(&mut self.watch));
         // The commits have reported what there was; a damaged database may panic again when it is dropped.
         drop(guarded(&self.path, || {
             drop(open);
@@ -240,6 +244,7 @@ impl SledStore {
             File::open(path.join("db")).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
         let store = Self {
             open: Some(open),
+            watch: Watch::default(),
             file: DbFile(file),
             blobs: Blobs::new(path),
             seal: Seal::open(path)?,
@@ -317,7 +322,7 @@ impl SledStore {
             })
         };
         let mut changed = false;
-        watch::watched(db, || {
+        self.watch.watched(db, || {
             guarded_io(&self.path, transaction)?.map_err(|error: TransactionError<()>| match error {
                 TransactionError::Storage(error) => from_sled(&self.path, error),
                 TransactionError::Abort(()) => StoreError::Stopped,
