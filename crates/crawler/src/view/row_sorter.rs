@@ -46,31 +46,62 @@ impl RowSorter {
     }
 
     pub(crate) fn sorted(self) -> Result<SortedRows, SortError> {
-        Ok(SortedRows(self.sorter.sorted()?.read_ahead()?))
+        Ok(SortedRows { rows: self.sorter.sorted()?.read_ahead()?, taken: None })
     }
 }
 
 /// Rows in order, as they were packed behind their keys: see [`RowSorter::push_at`].
-pub(crate) struct SortedRows(Ahead);
+pub(crate) struct SortedRows {
+    rows: Ahead,
+    /// Where not all of their values are wanted.
+    taken: Option<Taken>,
+}
+
+/// Some values of a row, in their order.
+struct Taken {
+    /// For each value of the row its place among them.
+    places: Vec<Option<usize>>,
+    count: usize,
+}
 
 impl SortedRows {
-    /// The next row, packed.
-    fn next_packed(&mut self) -> Result<Option<&[u8]>, ViewError> {
-        let Some(record) = self.0.next()? else { return Ok(None) };
-        let split = record.split_last_chunk::<4>();
-        let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
-        row.ok_or_else(damaged).map(Some)
+    /// Leaves out all values but those at these places, which ascend.
+    pub(super) fn take_at(&mut self, places: &[usize]) {
+        let last = places.last().map_or(0, |last| last + 1);
+        let place_of = |place: usize| places.binary_search(&place).ok();
+        let of_taken = match &self.taken {
+            Some(before) => before.places.iter().map(|place| place.and_then(place_of)).collect(),
+            None => (0..last).map(place_of).collect(),
+        };
+        self.taken = Some(Taken { places: of_taken, count: places.len() });
     }
 
     /// Gives each value of the next row that isn't null to a function, with its place; false at the end.
-    #[cfg(feature = "parquet")]
     pub(super) fn next_with(
         &mut self,
-        take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
+        mut take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
     ) -> Result<bool, ViewError> {
-        let Some(row) = self.next_packed()? else { return Ok(false) };
-        packed_row::each(row, take)?;
+        let Some(row) = next_packed(&mut self.rows)? else { return Ok(false) };
+        match &self.taken {
+            None => packed_row::each(row, take)?,
+            Some(taken) => packed_row::each(row, |place, value| match taken.places.get(place) {
+                Some(Some(place)) => take(*place, value),
+                _ => Ok(()),
+            })?,
+        };
         Ok(true)
+    }
+
+    fn next_values(&mut self) -> Result<Option<Vec<Value>>, ViewError> {
+        let Some(count) = self.taken.as_ref().map(|taken| taken.count) else {
+            return next_packed(&mut self.rows)?.map(packed_row::values).transpose();
+        };
+        let mut values = vec![Value::Null; count];
+        let has_row = self.next_with(|place, value| {
+            values[place] = value.into();
+            Ok(())
+        })?;
+        Ok(has_row.then_some(values))
     }
 }
 
@@ -78,8 +109,16 @@ impl Iterator for SortedRows {
     type Item = Result<Vec<Value>, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_packed().and_then(|row| row.map(packed_row::values).transpose()).transpose()
+        self.next_values().transpose()
     }
+}
+
+/// The next row, packed.
+fn next_packed(rows: &mut Ahead) -> Result<Option<&[u8]>, ViewError> {
+    let Some(record) = rows.next()? else { return Ok(None) };
+    let split = record.split_last_chunk::<4>();
+    let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
+    row.ok_or_else(damaged).map(Some)
 }
 
 /// The host of a URL or origin as the crawl writes them, normalised and without user information; a name is one itself.

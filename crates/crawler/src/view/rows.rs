@@ -117,7 +117,6 @@ impl<'a> Rows<'a> {
 
     /// Gives the values of the next row that aren't null to a function, each with the place of its column, without making texts of their own of
     /// them; false at the end.
-    #[cfg(feature = "parquet")]
     pub(crate) fn next_with(
         &mut self,
         mut take: impl FnMut(usize, ValueRef<'_>) -> Result<(), ViewError>,
@@ -198,22 +197,28 @@ impl<'a> Rows<'a> {
 
     fn at(self, places: Vec<usize>) -> Self {
         let columns = places.iter().map(|place| self.columns[*place].clone()).collect();
-        let rows = self.stream.into_stream().map(move |row| {
-            let mut row = row?;
-            let mut taken = Vec::with_capacity(places.len());
-            for (index, place) in places.iter().enumerate() {
-                let is_last = !places[index + 1..].contains(place);
-                let value = if is_last {
-                    std::mem::replace(&mut row[*place], Value::Null)
-                } else {
-                    row[*place].clone()
-                };
-                taken.push(value);
+        let stream = match self.stream {
+            // No values are made of them.
+            Source::Sorted(mut rows) if places.is_sorted_by(|a, b| a < b) => {
+                rows.take_at(&places);
+                Source::Sorted(rows)
             }
-            Ok(taken)
-        });
-        Self { columns, stream: Source::Values(Box::new(rows)), ..self }
+            stream => Source::Values(Box::new(stream.into_stream().map(move |row| Ok(taken(row?, &places))))),
+        };
+        Self { columns, stream, ..self }
     }
+}
+
+/// The values of a row at some places.
+fn taken(mut row: Vec<Value>, places: &[usize]) -> Vec<Value> {
+    let mut taken = Vec::with_capacity(places.len());
+    for (index, place) in places.iter().enumerate() {
+        let is_last = !places[index + 1..].contains(place);
+        let value =
+            if is_last { std::mem::replace(&mut row[*place], Value::Null) } else { row[*place].clone() };
+        taken.push(value);
+    }
+    taken
 }
 
 /// What a column of `[[extract]]` begins with.

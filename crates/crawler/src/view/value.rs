@@ -89,6 +89,43 @@ impl From<ValueRef<'_>> for Value {
     }
 }
 
+impl<'a> ValueRef<'a> {
+    /// As [`Value::text`].
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Null => None,
+            Self::Text(text) | Self::Compound { text, .. } => Some(Cow::Borrowed(text)),
+            Self::Integer(number) => Some(Cow::Owned(number.to_string())),
+            Self::Number(number) => Some(Cow::Owned(number.to_string())),
+            Self::Boolean(value) => Some(Cow::Borrowed(if value { "true" } else { "false" })),
+            Self::Time(_) => self.time().map(|time| Cow::Owned(Moment(time).to_string())),
+        }
+    }
+
+    fn time(self) -> Option<Timestamp> {
+        match self {
+            Self::Time(at) => Timestamp::from_millisecond(at).ok(),
+            _ => None,
+        }
+    }
+
+    /// As [`Value::write_json`].
+    pub(super) fn write_json(self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Null => out.write_all(b"null"),
+            Self::Text(text) => json::write(out, text),
+            Self::Integer(number) => write!(out, "{number}"),
+            Self::Number(number) => json::write(out, &number),
+            Self::Boolean(value) => write!(out, "{value}"),
+            Self::Time(_) => match self.time() {
+                Some(time) => write!(out, "\"{}\"", Moment(time)),
+                None => out.write_all(b"null"),
+            },
+            Self::Compound { json, .. } => json::write_fragment(out, json),
+        }
+    }
+}
+
 impl Value {
     /// A list or an object. What can't be written as JSON becomes null.
     pub(crate) fn compound(value: &impl Serialize, text: String) -> Self {
@@ -110,22 +147,12 @@ impl Value {
 
     /// The text form; none for null. Foreign text is not cleaned yet.
     pub fn text(&self) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Null => None,
-            Self::Text(text) | Self::Compound { text, .. } => Some(Cow::Borrowed(text)),
-            Self::Integer(number) => Some(Cow::Owned(number.to_string())),
-            Self::Number(number) => Some(Cow::Owned(number.to_string())),
-            Self::Boolean(value) => Some(Cow::Borrowed(if *value { "true" } else { "false" })),
-            Self::Time(_) => self.time().map(|time| Cow::Owned(Moment(time).to_string())),
-        }
+        ValueRef::from(self).text()
     }
 
     /// The time, where it is one.
     pub fn time(&self) -> Option<Timestamp> {
-        match self {
-            Self::Time(at) => Timestamp::from_millisecond(*at).ok(),
-            _ => None,
-        }
+        ValueRef::from(self).time()
     }
 
     /// The text, where it is one.
@@ -138,15 +165,7 @@ impl Value {
 
     /// Writes it as JSON that can be printed.
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
-        match self {
-            Self::Null => out.write_all(b"null"),
-            Self::Text(text) => json::write(out, text),
-            Self::Integer(number) => write!(out, "{number}"),
-            Self::Number(number) => json::write(out, number),
-            Self::Boolean(value) => write!(out, "{value}"),
-            Self::Time(_) => json::write(out, &self.text()),
-            Self::Compound { json, .. } => json::write_fragment(out, json),
-        }
+        ValueRef::from(self).write_json(out)
     }
 
     /// Compares two values of one column; null comes first. Lists and objects are compared as text.

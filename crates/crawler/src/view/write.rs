@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use super::cell::Kind;
 use super::open::{View, ViewError};
@@ -77,20 +78,32 @@ fn jsonl(rows: &mut Rows<'_>, out: &mut dyn Write) -> Result<u64, ViewError> {
         name.push(b':');
         names.push(name);
     }
+    let write_nulls = |line: &mut Vec<u8>, places: Range<usize>| {
+        for name in names.get(places).unwrap_or_default() {
+            line.extend_from_slice(name);
+            line.extend_from_slice(b"null");
+        }
+    };
     let (mut count, mut line) = (0, Vec::new());
-    for row in rows {
-        let row = row?;
+    loop {
         line.clear();
         line.extend_from_slice(b"{\"v\":1");
-        for (name, value) in names.iter().zip(&row) {
+        let mut next = 0;
+        let has_row = rows.next_with(|place, value| {
+            let Some(name) = names.get(place) else { return Ok(()) };
+            write_nulls(&mut line, next..place);
+            next = place + 1;
             line.extend_from_slice(name);
-            value.write_json(&mut line)?;
+            Ok(value.write_json(&mut line)?)
+        })?;
+        if !has_row {
+            return Ok(count);
         }
+        write_nulls(&mut line, next..names.len());
         line.extend_from_slice(b"}\n");
         out.write_all(&line)?;
         count += 1;
     }
-    Ok(count)
 }
 
 fn csv(rows: &mut Rows<'_>, is_safe: bool, out: &mut dyn Write) -> Result<u64, ViewError> {
@@ -98,31 +111,37 @@ fn csv(rows: &mut Rows<'_>, is_safe: bool, out: &mut dyn Write) -> Result<u64, V
     let mut csv = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
     let names = columns.iter().map(|column| column.name.as_ref());
     csv.write_record(names.chain(is_safe.then_some(ALTERED_COLUMN))).map_err(io_error)?;
-    let mut count = 0;
-    let mut altered = String::new();
-    for row in rows {
+    let (mut count, mut altered) = (0, String::new());
+    loop {
         altered.clear();
-        for (value, column) in row?.iter().zip(&columns) {
+        let mut next = 0;
+        let has_row = rows.next_with(|place, value| {
+            let Some(column) = columns.get(place) else { return Ok(()) };
+            write_empty(&mut csv, place - next)?;
+            next = place + 1;
             let text = value.text().unwrap_or_default();
-            if !is_safe {
-                csv.write_field(text.as_bytes()).map_err(io_error)?;
-                continue;
-            }
-            let safe = neutral(&text, column.kind);
-            if safe != text {
+            let safe = if is_safe { neutral(&text, column.kind) } else { Cow::Borrowed(&*text) };
+            if let Cow::Owned(_) = safe {
                 altered.push_str(if altered.is_empty() { "" } else { "; " });
                 altered.push_str(&column.name);
             }
-            csv.write_field(safe.as_bytes()).map_err(io_error)?;
+            Ok(csv.write_field(safe.as_bytes()).map_err(io_error)?)
+        })?;
+        if !has_row {
+            csv.flush()?;
+            return Ok(count);
         }
+        write_empty(&mut csv, columns.len() - next)?;
         if is_safe {
             csv.write_field(&altered).map_err(io_error)?;
         }
         csv.write_record(None::<&[u8]>).map_err(io_error)?;
         count += 1;
     }
-    csv.flush()?;
-    Ok(count)
+}
+
+fn write_empty(csv: &mut csv::Writer<impl Write>, fields: usize) -> io::Result<()> {
+    (0..fields).try_for_each(|_| csv.write_field([]).map_err(io_error))
 }
 
 /// The error of the system, if it is one: csv's own conversion hides its kind, and with it that a reader went away.
@@ -136,7 +155,7 @@ pub(crate) fn io_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// Cleans a cell. One that a spreadsheet would take for a formula (beginning with `=`, `+`, `-`, `@`, their full-width
+/// Cleans a cell; gives a text of its own only where that changes it. One that a spreadsheet would take for a formula (beginning with `=`, `+`, `-`, `@`, their full-width
 /// forms, tab or CR) gets an apostrophe in front, which spreadsheets take for "this is text". Where the list separator is a semicolon, as it is
 /// in many countries, a cell begins behind each semicolon too: `x;=1+1` becomes `x;'=1+1`.
 pub(crate) fn neutral(text: &str, kind: Kind) -> Cow<'_, str> {

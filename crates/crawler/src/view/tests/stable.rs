@@ -139,3 +139,25 @@ fn each_extract_rule_of_any_run_is_a_column() {
     assert_eq!(pages[0]["fields"], serde_json::json!({"price": ["7"], "tag": ["a", "b"]}));
     assert_eq!(column(view.stable_rows(Table::Pages).unwrap(), "field_tag")[0], "a; b");
 }
+
+#[test]
+fn chosen_columns_of_sorted_rows_hold_what_they_hold_among_all() {
+    let view = crawl_of(&["http://b.test/", "http://a.test/x"]);
+    let crawls = [("a".to_owned(), view)];
+    let sorted = || stable_rows_of(&crawls, Table::Pages).unwrap();
+    let all: Vec<Vec<Value>> = sorted().map(Result::unwrap).collect();
+    let place = |name: &str| sorted().place(name).unwrap();
+    let in_order = ["url", "status", "title", "charset"];
+    let chosen = |names: &[&str]| -> Vec<Vec<Value>> {
+        all.iter().map(|row| names.iter().map(|name| row[place(name)].clone()).collect()).collect()
+    };
+    let found = |rows: Rows<'_>| rows.map(Result::unwrap).collect::<Vec<_>>();
+    for names in [&in_order[..], &["status"], &["title", "url"], &["url", "url"]] {
+        assert_eq!(found(sorted().select(names).unwrap()), chosen(names), "{names:?}");
+        // From what was chosen already.
+        if names.iter().all(|name| in_order.contains(name)) {
+            let rows = sorted().select(&in_order).unwrap().select(names).unwrap();
+            assert_eq!(found(rows), chosen(names), "{names:?} of four");
+        }
+    }
+}

@@ -12,6 +12,9 @@ use super::{ExportArgs, Format, Job};
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 
+/// Bytes that are written to a file at once.
+const AT_ONCE: usize = 256 * 1024;
+
 /// Where the tables go.
 #[derive(Debug)]
 pub(super) enum Output {
@@ -216,7 +219,7 @@ fn write_file<T>(
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T, ViewError>,
 ) -> Result<T, ViewError> {
     whole(path, |part| {
-        let mut out = BufWriter::new(File::create(part)?);
+        let mut out = BufWriter::with_capacity(AT_ONCE, File::create(part)?);
         let written = write(&mut out)?;
         out.flush()?;
         out.get_ref().sync_all()?;
