@@ -340,10 +340,10 @@ fn body(title: &str, description: &str, own: u64, links: &[LinkRecord]) -> Strin
 
 fn link(to: &CrawlUrl, number: u64, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
-        to: to.to_string(),
+        to: to.as_str().into(),
         kind: "a".into(),
         rel: String::new(),
-        text: format!("The page with number {number}"),
+        text: format!("The page with number {number}").into(),
         nofollow: false,
         outcome,
         position: None,

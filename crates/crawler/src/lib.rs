@@ -51,6 +51,7 @@ pub mod search;
 pub mod seeds;
 #[cfg(feature = "serve")]
 pub mod serve;
+pub mod shared_text;
 pub mod sitemap;
 pub mod sorter;
 pub mod store;

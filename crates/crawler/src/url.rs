@@ -5,12 +5,14 @@ mod base;
 mod plain;
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
-pub use self::base::Base;
+pub use self::base::{Base, Joined};
 use self::plain::Ends;
+use crate::shared_text::{SharedText, SharedTexts};
 
 /// Why a text is no URL that the crawler can visit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +35,7 @@ pub enum UrlError {
 /// only (RFC 3986 section 6.2.2) stay as they were written, but share one [`Fingerprint`]. 32 bytes and its text.
 #[derive(Clone)]
 pub struct CrawlUrl {
-    text: String,
+    text: SharedText,
     ends: Ends,
 }
 
@@ -41,7 +43,7 @@ impl CrawlUrl {
     /// Parses an absolute URL; one that is as the rules write it already is only looked through.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         match plain::absolute(text) {
-            Some(ends) => Ok(Self { text: text.to_owned(), ends }),
+            Some(ends) => Ok(Self { text: text.into(), ends }),
             None => Self::from_url(Url::parse(text).map_err(UrlError::Syntax)?),
         }
     }
@@ -68,7 +70,12 @@ impl CrawlUrl {
     fn of(url: Url) -> Self {
         let end = |at: Position| url[..at].len() as u32;
         let ends = Ends { host: end(Position::AfterHost), authority: end(Position::BeforePath) };
-        Self { text: url.into(), ends }
+        Self { text: String::from(url).into(), ends }
+    }
+
+    /// The URL that [`Base::join_to`] appended to texts, which are these now, at some bytes.
+    pub fn at(texts: &SharedTexts, bytes: Range<usize>, joined: Joined) -> Self {
+        Self { text: texts.part(bytes), ends: joined.ends }
     }
 
     /// Drops what isn't sent of an http or https URL.
@@ -186,6 +193,12 @@ impl Ord for CrawlUrl {
 }
 
 impl From<CrawlUrl> for String {
+    fn from(url: CrawlUrl) -> Self {
+        url.text.into_string()
+    }
+}
+
+impl From<CrawlUrl> for SharedText {
     fn from(url: CrawlUrl) -> Self {
         url.text
     }

@@ -44,7 +44,7 @@ fn shown(page: &Extracted, key: &str) -> Value {
         "text" => page.text.clone().into(),
         "json_ld" => strings(page.json_ld.clone()),
         "links" => links(&|l| format!("{} {}", l.kind.name(), target(l))),
-        "texts" => links(&|l| l.text.clone()),
+        "texts" => links(&|l| l.text.to_string()),
         "nofollow" => strings(page.links.iter().filter(|l| l.nofollow).map(target).collect()),
         "no_snippet" => {
             let text = page.text.as_deref().unwrap_or_default();

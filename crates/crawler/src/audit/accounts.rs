@@ -136,7 +136,8 @@ fn unaccounted(
         link =
             usize::try_from(sorter::number(place, 9, 4)).ok().and_then(|place| links.into_iter().nth(place));
     }
-    let (to, outcome) = link.map_or((String::new(), ""), |link| (link.to, link.outcome.as_str()));
+    let (to, outcome) =
+        link.map_or((String::new(), ""), |link| (link.to.into_string(), link.outcome.as_str()));
     check.lost_or_broken(is_lost, &to, None, format!("{WHAT} {outcome}"));
     Ok(())
 }

@@ -228,7 +228,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             };
             let mut by_target: HashMap<String, Vec<LinkRecord>> = HashMap::new();
             for link in links {
-                by_target.entry(link.to.clone()).or_default().push(link);
+                by_target.entry(link.to.to_string()).or_default().push(link);
             }
             return Ok(Some(Source { at, host, page: Some((record, by_target)) }));
         }

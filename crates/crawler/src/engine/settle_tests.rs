@@ -155,7 +155,7 @@ fn link(kind: &'static str, to: &str) -> FoundLink {
         kind,
         rel: String::new(),
         rel_words: Vec::new(),
-        text: String::new(),
+        text: "".into(),
         position: None,
         hreflang: None,
         is_resource: false,

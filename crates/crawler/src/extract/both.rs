@@ -78,7 +78,7 @@ fn unite_links(html: &mut PageSink<'_>, xml: &PageSink<'_>) {
     for link in &xml.links {
         let about = About {
             rel: link.rel.clone(),
-            text: link.text.clone(),
+            text: xml.texts[link.text.clone()].to_owned(),
             hreflang: link.hreflang.clone(),
             is_image: link.is_image,
         };

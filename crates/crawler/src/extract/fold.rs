@@ -83,12 +83,18 @@ impl Folded {
 
     /// As [`Folded::finish`], and starts over in the same memory: for many short texts.
     pub(super) fn take(&mut self) -> String {
+        let mut text = String::new();
+        self.take_to(&mut text);
+        text
+    }
+
+    /// As [`Folded::take`], appended to other texts.
+    pub(super) fn take_to(&mut self, texts: &mut String) {
         self.omit_cut_character();
         self.space = false;
         self.was_cut = false;
-        let text = String::from_utf8_lossy(&self.out).into_owned();
+        texts.push_str(&String::from_utf8_lossy(&self.out));
         self.out.clear();
-        text
     }
 
     fn omit_cut_character(&mut self) {

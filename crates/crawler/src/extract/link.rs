@@ -1,5 +1,6 @@
 //! A link as written in the page: its position, its target, its `rel`.
 
+use crate::shared_text::SharedText;
 use crate::url::CrawlUrl;
 
 /// The place of a link in the page.
@@ -245,7 +246,7 @@ pub struct Link {
     /// The text of an `<a>` with the `alt` of images in it, the `alt` of an area or image, the `title` of a link or
     /// frame; white space folded,
     /// at most [`ExtractLimits::anchor_bytes`](super::ExtractLimits::anchor_bytes).
-    pub text: String,
+    pub text: SharedText,
     /// The language that `hreflang` announces.
     pub hreflang: Option<String>,
     /// Whether it is an image of the page: `<img>`, `<source srcset>` of a picture, `<input type=image>`, `poster` of a

@@ -26,7 +26,8 @@ pub(super) struct RawLink {
     pub(super) address: std::ops::Range<usize>,
     pub(super) rel: String,
     pub(super) nofollow: bool,
-    pub(super) text: String,
+    /// The position of its text in [`PageSink::texts`].
+    pub(super) text: std::ops::Range<usize>,
     pub(super) hreflang: Option<String>,
     pub(super) is_image: bool,
     pub(super) position: Option<Position>,
@@ -69,6 +70,8 @@ pub(super) struct PageSink<'l> {
     pub(super) links_before: usize,
     /// The addresses of all links, one after the other.
     pub(super) addresses: String,
+    /// Their texts.
+    pub(super) texts: String,
     /// Finds a recorded link by its address without the fragment.
     by_address: HashTable<usize>,
     hasher: DefaultHashBuilder,
@@ -109,6 +112,7 @@ impl<'l> PageSink<'l> {
             links: Vec::new(),
             links_before: 0,
             addresses: String::new(),
+            texts: String::new(),
             by_address: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             repeated: 0,
@@ -206,12 +210,14 @@ impl<'l> PageSink<'l> {
         let start = self.addresses.len();
         self.addresses.push_str(address);
         let About { rel, text, hreflang, is_image } = about;
+        let text_start = self.texts.len();
+        self.texts.push_str(&text);
         self.links.push(RawLink {
             kind,
             address: start..self.addresses.len(),
             rel,
             nofollow,
-            text,
+            text: text_start..self.texts.len(),
             hreflang,
             is_image,
             position: self.landmarks.position(),
@@ -224,7 +230,9 @@ impl<'l> PageSink<'l> {
             if self.anchor.was_cut() {
                 self.hit(LimitHit::Anchor);
             }
-            self.links[at].text = self.anchor.take();
+            let start = self.texts.len();
+            self.anchor.take_to(&mut self.texts);
+            self.links[at].text = start..self.texts.len();
         }
     }
 

@@ -1,6 +1,7 @@
 //! From addresses as written to URLs.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
@@ -9,7 +10,8 @@ use super::limits::{ExtractLimits, LimitHit};
 use super::link::{Link, LinkKind, Rel};
 use super::link_header;
 use super::page::{PageSink, RawLink};
-use crate::url::{Base, CrawlUrl};
+use crate::shared_text::SharedTexts;
+use crate::url::{Base, CrawlUrl, Joined};
 
 /// Returns the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
 /// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
@@ -30,49 +32,59 @@ pub(super) fn links(
 ) -> Vec<Link> {
     let raw_links = std::mem::take(&mut page.links);
     let addresses = std::mem::take(&mut page.addresses);
+    let texts = SharedTexts::new(std::mem::take(&mut page.texts));
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
+    // Most addresses are relative.
+    let mut urls = String::with_capacity(addresses.len() + raw_links.len() * base.as_str().len());
     let base = Base::new(base);
     let mut links = Vec::with_capacity(raw_links.len());
     let mut remaining = bytes;
     for raw in raw_links {
         let address = &addresses[raw.address.clone()];
         let encoding = (charset != UTF_8 && !address.is_ascii()).then_some(encode);
-        let Some(target) = target(&base, address, encoding) else {
+        let start = urls.len();
+        let Some(target) = target(&base, address, encoding, &mut urls) else {
             page.other_schemes += 1;
             continue;
         };
-        let size = target.as_ref().map_or_else(String::len, |url| url.as_str().len());
+        let size = target.as_ref().map_or_else(String::len, |_| urls.len() - start);
         if size > remaining {
+            urls.truncate(start);
             page.hit(LimitHit::LinkBytes);
             break;
         }
         remaining -= size;
-        links.push(link(raw, target));
+        links.push((raw, target, start..urls.len()));
     }
-    links
+    let urls = SharedTexts::new(urls);
+    let resolved = |(raw, target, place): (RawLink, Result<Joined, String>, Range<usize>)| {
+        link(raw, &texts, target.map(|joined| CrawlUrl::at(&urls, place, joined)))
+    };
+    links.into_iter().map(resolved).collect()
 }
 
-/// Where an address leads, or the text that leads nowhere; none for schemes other than http and https.
+/// Where an address leads, or the text that leads nowhere; none for schemes other than http and https. The URL is appended to `urls`.
 fn target(
     base: &Base<'_>,
     address: &str,
     encoding: url::EncodingOverride<'_>,
-) -> Option<Result<CrawlUrl, String>> {
-    match base.join(address, encoding) {
-        Ok(Ok(url)) => Some(Ok(url)),
+    urls: &mut String,
+) -> Option<Result<Joined, String>> {
+    match base.join_to(address, encoding, urls) {
+        Ok(Ok(joined)) => Some(Ok(joined)),
         Ok(Err(url)) if !matches!(url.scheme(), "http" | "https") => None,
         Ok(Err(url)) => Some(Err(url.into())),
         Err(_) => Some(Err(address.to_owned())),
     }
 }
 
-fn link(raw: RawLink, target: Result<CrawlUrl, String>) -> Link {
+fn link(raw: RawLink, texts: &SharedTexts, target: Result<CrawlUrl, String>) -> Link {
     Link {
         kind: raw.kind,
         target,
         nofollow: raw.nofollow,
         rel: Rel::new(&raw.rel),
-        text: raw.text,
+        text: texts.part(raw.text),
         hreflang: raw.hreflang,
         is_image: raw.is_image,
         position: raw.position,
@@ -87,18 +99,21 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
     let base = Base::new(response);
     let written = fields.iter().flat_map(|f| link_header::links(f));
     for found in written.take(limits.links).filter(|l| l.address.len() <= limits.href_bytes) {
-        let Some(target) = target(&base, found.address, None) else {
+        let mut url = String::new();
+        let Some(target) = target(&base, found.address, None, &mut url) else {
             other_schemes += 1;
             continue;
         };
         let mut text = found.title.unwrap_or_default();
         text.truncate(text.floor_char_boundary(limits.anchor_bytes));
+        let size = url.len();
+        let url = SharedTexts::new(url);
         links.push(Link {
             kind: LinkKind::Link,
-            target,
+            target: target.map(|joined| CrawlUrl::at(&url, 0..size, joined)),
             rel: Rel::new(&found.rel),
             nofollow: !meta::link_rel(&found.rel).may_queue(),
-            text,
+            text: text.into(),
             hreflang: found.hreflang,
             is_image: false,
             position: None,

@@ -33,10 +33,10 @@ fn record(page: u64, text: &str) -> PageRecord {
 
 fn link(text: &str) -> LinkRecord {
     LinkRecord {
-        to: "http://a.test/".to_owned(),
+        to: "http://a.test/".into(),
         kind: "a".into(),
         rel: String::new(),
-        text: text.to_owned(),
+        text: text.into(),
         nofollow: false,
         outcome: LinkOutcome::Seen,
         position: None,

@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{LinkOutcome, RecordError};
 use crate::extract::Position;
+use crate::shared_text::SharedText;
 
 /// One link of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// The target, or the reference as written where it is no URL.
-    pub to: String,
+    pub to: SharedText,
     /// The element: `a`, `img`, `redirect` ...
     pub kind: Cow<'static, str>,
     /// The `rel` attribute; empty on withheld pages.
     pub rel: String,
     /// The anchor text; empty on withheld pages.
-    pub text: String,
+    pub text: SharedText,
     /// True if page or `rel` forbid to follow it.
     pub nofollow: bool,
     /// What became of it.
@@ -68,10 +69,10 @@ mod tests {
     #[test]
     fn encoded_links_are_read_as_they_were() {
         let link = LinkRecord {
-            to: "http://a.test/x".to_owned(),
+            to: "http://a.test/x".into(),
             kind: "a".into(),
             rel: "next".to_owned(),
-            text: "x".to_owned(),
+            text: "x".into(),
             nofollow: true,
             outcome: LinkOutcome::RelNofollow,
             position: Some(Position::Footer),

@@ -101,10 +101,10 @@ mod tests {
 
     fn link(rel: &str, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {
-            to: "http://a.test/x".to_owned(),
+            to: "http://a.test/x".into(),
             kind: "a".into(),
             rel: rel.to_owned(),
-            text: "words".to_owned(),
+            text: "words".into(),
             nofollow: false,
             outcome,
             position: None,

@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn of_a_link_the_target_stays_and_what_became_of_it() {
         let link = |kind: &str, rel: &str, outcome| LinkRecord {
-            to: "http://a.test/x".to_owned(),
+            to: "http://a.test/x".into(),
             kind: kind.to_owned().into(),
             rel: rel.to_owned(),
-            text: "secret".to_owned(),
+            text: "secret".into(),
             nofollow: true,
             outcome,
             position: Some(Position::Footer),
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(encoded, encode_links(&links).unwrap());
         let bare = |outcome| LinkRecord {
             rel: String::new(),
-            text: String::new(),
+            text: "".into(),
             position: None,
             hreflang: None,
             ..link("a", "", outcome)

@@ -14,10 +14,10 @@ const KEY: FingerprintKey = FingerprintKey([7; 32]);
 
 fn link(to: &str) -> LinkRecord {
     LinkRecord {
-        to: to.to_owned(),
+        to: to.into(),
         kind: "a".into(),
         rel: String::new(),
-        text: "anchor".to_owned(),
+        text: "anchor".into(),
         nofollow: false,
         outcome: LinkOutcome::Queued,
         position: None,

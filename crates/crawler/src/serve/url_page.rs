@@ -81,8 +81,8 @@ pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<AboutUrl, Failure
             .into_iter()
             .take(LINKS)
             .map(|link| LinkOut {
-                to: link.to,
-                text: link.text,
+                to: link.to.into_string(),
+                text: link.text.into_string(),
                 rel: link.rel,
                 kind: link.kind.into_owned(),
                 outcome: link.outcome.as_str().to_owned(),

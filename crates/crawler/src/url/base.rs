@@ -37,21 +37,36 @@ impl<'a> Base<'a> {
         reference: &str,
         encoding: url::EncodingOverride<'_>,
     ) -> Result<Result<CrawlUrl, Url>, url::ParseError> {
-        if let Some(url) = self.join_plain(reference) {
-            return Ok(Ok(url));
+        let mut text = String::new();
+        let joined = self.join_to(reference, encoding, &mut text)?;
+        Ok(joined.map(|Joined { ends }| CrawlUrl { text: text.into(), ends }))
+    }
+
+    /// As [`Base::join`], for many references: appends the URL to a text, which [`CrawlUrl::at`] gives when it has all of them. With an error
+    /// nothing is appended.
+    pub fn join_to(
+        &self,
+        reference: &str,
+        encoding: url::EncodingOverride<'_>,
+        texts: &mut String,
+    ) -> Result<Result<Joined, Url>, url::ParseError> {
+        if let Some(Plain { start, end, ends }) = self.join_plain(reference) {
+            texts.push_str(start);
+            texts.push_str(end);
+            return Ok(Ok(Joined { ends }));
         }
         let url = Url::options().base_url(Some(self.url)).encoding_override(encoding).parse(reference)?;
-        Ok(CrawlUrl::try_from_url(url))
+        Ok(CrawlUrl::try_from_url(url).map(|CrawlUrl { text, ends }| {
+            texts.push_str(&text);
+            Joined { ends }
+        }))
     }
 
     /// What the parser would only put together.
-    fn join_plain(&self, reference: &str) -> Option<CrawlUrl> {
+    fn join_plain<'b>(&'b self, reference: &'b str) -> Option<Plain<'b>> {
         let origin = self.origin?;
         let reference = memchr::memchr(b'#', reference.as_bytes()).map_or(reference, |end| &reference[..end]);
-        let behind = |start: &str| {
-            let text = [start, reference].concat();
-            CrawlUrl { text, ends: self.ends }
-        };
+        let behind = |start| Plain { start, end: reference, ends: self.ends };
         match *reference.as_bytes() {
             [] | [b'?', ..] | [b'/', b'/', ..] => None,
             [b'/', ..] => plain::is_plain_path(reference).then(|| behind(origin)),
@@ -62,7 +77,7 @@ impl<'a> Base<'a> {
                 } else {
                     plain::absolute(reference)
                 };
-                ends.map(|ends| CrawlUrl { text: reference.to_owned(), ends })
+                ends.map(|ends| Plain { start: "", end: reference, ends })
             }
             // What has a colon may have a scheme.
             _ => {
@@ -73,9 +88,23 @@ impl<'a> Base<'a> {
     }
 }
 
+/// A URL in two parts.
+struct Plain<'a> {
+    start: &'a str,
+    end: &'a str,
+    ends: Ends,
+}
+
+/// A URL that was appended to a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Joined {
+    pub(super) ends: Ends,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared_text::SharedTexts;
     use crate::url::UrlError;
 
     /// What the parser makes of a reference, taken through its own parts.
@@ -189,9 +218,16 @@ mod tests {
             "@x",
             "~x",
         ];
+        let mut texts = String::new();
+        let mut joined = Vec::new();
         for base in bases {
             let base = Url::parse(base).unwrap();
             for reference in references {
+                let start = texts.len();
+                match Base::new(&base).join_to(reference, None, &mut texts) {
+                    Ok(Ok(url)) => joined.push((url, start..texts.len(), base.clone(), reference)),
+                    _ => assert_eq!(texts.len(), start),
+                }
                 let found = Base::new(&base).join(reference, None).ok();
                 assert_eq!(found, by_the_parser(&base, reference), "{reference} on {base}");
                 let parsed = Url::parse(reference).map_err(UrlError::Syntax).and_then(CrawlUrl::from_url);
@@ -200,6 +236,13 @@ mod tests {
                     assert_parts(&url);
                 }
             }
+        }
+        let texts = SharedTexts::new(texts);
+        assert!(joined.len() > 300);
+        for (url, bytes, base, reference) in joined {
+            let url = CrawlUrl::at(&texts, bytes, url);
+            assert_parts(&url);
+            assert_eq!(Base::new(&base).join(reference, None).unwrap(), Ok(url), "{reference} on {base}");
         }
     }
 
@@ -214,7 +257,8 @@ mod tests {
             ("https://www.b.example/x%C3%A4", "https://www.b.example/x%C3%A4"),
             ("http://127.0.0.1:81/x", "http://127.0.0.1:81/x"),
         ] {
-            assert_eq!(base.join_plain(reference).unwrap().as_str(), expected);
+            let Plain { start, end, .. } = base.join_plain(reference).unwrap();
+            assert_eq!([start, end].concat(), expected);
         }
     }
 

@@ -59,9 +59,9 @@ impl View {
         let from = Some(page.url);
         let row = |link: LinkRecord| LinkRow {
             from: from.clone(),
-            to: link.to,
+            to: link.to.into_string(),
             rel: link.rel,
-            text: link.text,
+            text: link.text.into_string(),
             nofollow: link.nofollow,
             outcome: link.outcome.as_str(),
             kind: link.kind.into_owned(),

@@ -1,5 +1,7 @@
 //! The links of a page, and which of them may be followed.
 
+use std::borrow::Cow;
+
 use meta::{Source, SourceKind, Warning};
 use robots::StatusClass;
 use serde::Serialize;
@@ -11,6 +13,7 @@ use crate::clean::{into_without_controls, without_controls};
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
+use crate::shared_text::SharedText;
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// A link as found, with what the page's layer says about it.
@@ -25,7 +28,7 @@ pub struct FoundLink {
     /// The words of `rel` that decide about a link, which are the same on every page: `nofollow`, `stylesheet` ...
     pub rel_words: Vec<&'static str>,
     /// Anchor text; empty where it may not be kept.
-    pub text: String,
+    pub text: SharedText,
     /// Its part of the page; none if it may not be stored.
     pub position: Option<Position>,
     /// `hreflang` as written; none where it may not be kept.
@@ -49,7 +52,7 @@ impl FoundLink {
         LinkRecord {
             to: match self.target {
                 Ok((url, _)) => url.into(),
-                Err(text) => text,
+                Err(text) => text.into(),
             },
             kind: self.kind.into(),
             rel: self.rel,
@@ -83,7 +86,7 @@ pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>
         kind: "redirect",
         rel: String::new(),
         rel_words: Vec::new(),
-        text: String::new(),
+        text: SharedText::default(),
         position: None,
         hreflang: None,
         is_resource: false,
@@ -132,7 +135,7 @@ pub(super) fn refresh_links(
             target,
             rel: extract::Rel::default(),
             nofollow: false,
-            text: String::new(),
+            text: SharedText::default(),
             hreflang: None,
             is_image: false,
             position: None,
@@ -181,11 +184,18 @@ pub(super) fn found(
         kind: link.kind.name(),
         rel: if keep_text { without_controls(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),
-        text: if keep_text { into_without_controls(link.text) } else { String::new() },
+        text: if keep_text { text_without_controls(link.text) } else { SharedText::default() },
         position: link.position.filter(|_| keep_text),
         hreflang: link.hreflang.filter(|_| keep_text).map(into_without_controls),
         is_resource: !is_navigational,
         nofollow: link.nofollow || !follow,
         skip,
+    }
+}
+
+fn text_without_controls(text: SharedText) -> SharedText {
+    match without_controls(&text) {
+        Cow::Owned(cleaned) => cleaned.into(),
+        Cow::Borrowed(_) => text,
     }
 }

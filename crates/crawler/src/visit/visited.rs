@@ -129,7 +129,7 @@ mod tests {
             kind: "a",
             rel: String::new(),
             rel_words: Vec::new(),
-            text: String::new(),
+            text: "".into(),
             position: None,
             hreflang: Some("x".repeat(hreflang)),
             is_resource: false,

@@ -74,7 +74,7 @@ impl Output {
         rewrite(&self.store, |pages| {
             let record = PageRecord { url: url.to_owned(), ..found("/", 21.0, 1, via("/")) };
             let record = PageRecord { archived: false, ..record };
-            pages[0].1.push(LinkRecord { to: url.to_owned(), ..link("/", LinkOutcome::Queued) });
+            pages[0].1.push(LinkRecord { to: url.into(), ..link("/", LinkOutcome::Queued) });
             pages.push((record, Vec::new()));
         });
         let host = CrawlUrl::parse(url).unwrap().host().to_owned();

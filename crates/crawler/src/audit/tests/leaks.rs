@@ -42,7 +42,7 @@ fn none() -> Records {
 }
 
 fn bare(to: &str, outcome: LinkOutcome) -> LinkRecord {
-    LinkRecord { text: String::new(), ..link(to, outcome) }
+    LinkRecord { text: "".into(), ..link(to, outcome) }
 }
 
 /// An entry of the ledger about a link of the second page.
@@ -148,7 +148,7 @@ const LEAKS: &[Leak] = &[
         "title",
     ),
     // Its links.
-    ("anchor text", noindex, |r| r.link().text = text(), OF_CONTENT, "anchor texts"),
+    ("anchor text", noindex, |r| r.link().text = text().into(), OF_CONTENT, "anchor texts"),
     ("rel", noindex, |r| r.link().rel = "canonical".to_owned(), OF_CONTENT, "rel of links"),
     ("hreflang", noindex, |r| r.link().hreflang = Some(text()), OF_CONTENT, "hreflang of links"),
     ("position", noindex, |r| r.link().position = Some(Position::Nav), OF_CONTENT, "positions of links"),

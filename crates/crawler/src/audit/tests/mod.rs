@@ -129,10 +129,10 @@ struct Records {
 
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
-        to: format!("{SITE}{to}"),
+        to: format!("{SITE}{to}").into(),
         kind: "a".into(),
         rel: String::new(),
-        text: "anchor".to_owned(),
+        text: "anchor".into(),
         nofollow: false,
         outcome,
         position: None,

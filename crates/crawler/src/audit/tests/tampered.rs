@@ -418,7 +418,7 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
     ),
     ("link: queued changed to skipped", |o| o.page("/", |_, links| links[0].outcome = Pattern), "seals"),
     ("link: taken out", |o| o.page("/", |_, links| drop(links.remove(0))), "seals"),
-    ("link: its text", |o| o.page("/", |_, links| "other".clone_into(&mut links[0].text)), "seals"),
+    ("link: its text", |o| o.page("/", |_, links| links[0].text = "other".into()), "seals"),
     ("link: all of them blank, as of a withheld page", |o| o.page("/", |_, links| links.clear()), "seals"),
     // Archive
     (

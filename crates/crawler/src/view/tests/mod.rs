@@ -202,10 +202,10 @@ fn directive(text: &str) -> meta::DirectiveSource {
 
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
-        to: to.to_owned(),
+        to: to.into(),
         kind: "a".into(),
         rel: String::new(),
-        text: "anchor".to_owned(),
+        text: "anchor".into(),
         nofollow: outcome == LinkOutcome::RelNofollow,
         outcome,
         position: Some(Position::Nav),

@@ -8,7 +8,7 @@ use super::*;
 fn linked(crawl: &mut Crawl, record: PageRecord) {
     let link = LinkRecord {
         rel: "secret".to_owned(),
-        text: "secret".to_owned(),
+        text: "secret".into(),
         hreflang: Some("secret".to_owned()),
         ..link("http://a.test/x", LinkOutcome::Queued)
     };

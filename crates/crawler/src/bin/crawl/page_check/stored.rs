@@ -177,7 +177,7 @@ fn from_record(visit: &StoredVisit, check: &Check, basis: Basis) -> Checked {
         about(record, &mut directives);
     }
     let statements = meta::consent::page_statements(headers, &directives, None, check.now);
-    let queued = visit.links.iter().filter(|link| !link.outcome.is_skip()).map(|link| link.to.clone());
+    let queued = visit.links.iter().filter(|link| !link.outcome.is_skip()).map(|link| link.to.to_string());
     Checked { statements, links: queued.collect(), canonical: record.canonical.clone(), directives }
 }
 
