@@ -23,6 +23,7 @@ pub use self::earlier::{EarlierBodies, EarlierError};
 pub use self::recent::RecentBodies;
 use self::seals::Seals;
 use crate::cdxj::Rotation;
+use crate::encoded::json;
 use crate::extract::MainText;
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
@@ -646,7 +647,7 @@ fn change(page: &SettledPage) -> Result<Change, CommitError> {
     } else {
         NewLinks::Stay
     };
-    Ok(Change { host: page.host, page: page.page, record: serde_json::to_vec(&page.record)?, links })
+    Ok(Change { host: page.host, page: page.page, record: json(&page.record)?, links })
 }
 
 /// Key of `meta` for the end of the archive of a crawl on one machine.

@@ -253,7 +253,7 @@ impl<S: Store> ConsentCache<S> {
         file: SiteFile,
         now: Timestamp,
     ) -> Result<Option<Arc<CachedFile>>, StoreError> {
-        let origin = origin.to_string();
+        let origin = origin.name();
         let held = match self.held.get::<CachedFile>(kind(file), &origin) {
             Some(held) => Some(held),
             None => self.stored(&origin, file)?.map(|held| self.keep(&origin, file, held)),
@@ -263,7 +263,7 @@ impl<S: Store> ConsentCache<S> {
 
     /// Bytes that have to be read before it is known what the files of an origin say: none where they are in memory, or aren't known.
     pub fn unread(&self, origin: &Origin) -> Result<usize, StoreError> {
-        let origin = origin.to_string();
+        let origin = origin.name();
         let mut bytes = 0;
         for file in &self.files {
             if self.held.get::<CachedFile>(kind(*file), &origin).is_none() {
@@ -376,7 +376,7 @@ impl<S: Store> ConsentCache<S> {
                 .clone_into(&mut record.reason);
         }
         let record = Arc::new(record);
-        let name = origin.to_string();
+        let name = origin.name();
         self.uncommitted.note(&file_name(&name, file), &record);
         self.keep(&name, file, self.read(&record));
         Ok(SiteFileStep::Known(record))

@@ -1,10 +1,20 @@
-//! The size of a record, from the encoder that stores it, which sees every field.
+//! A record in JSON, and its size, from the encoder that stores it, which sees every field.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter};
+
+/// Bytes reserved for a record: most records need no more, and the allocator has blocks of this size for each thread.
+const RECORD: usize = 1000;
+
+/// A record in JSON.
+pub(crate) fn json(record: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut json = Vec::with_capacity(RECORD);
+    serde_json::to_writer(&mut json, record)?;
+    Ok(json)
+}
 
 /// Bytes of memory that a text takes beside its own: pointer, length and capacity, and the allocator's share.
 const STRING: usize = size_of::<String>() + 16;

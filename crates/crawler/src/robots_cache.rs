@@ -135,7 +135,7 @@ impl<S: Store> RobotsCache<S> {
     /// What is known of an origin. Cost: where it isn't in memory, one value of the store, which is read again; a file of 500 KiB takes
     /// some milliseconds.
     pub fn lookup(&self, origin: &Origin, now: Now) -> Result<Known, StoreError> {
-        let name = origin.to_string();
+        let name = origin.name();
         let entry = match self.entries.get::<Entry>(Kind::Robots, &name) {
             Some(entry) => entry,
             None => match self.stored(&name, now)? {
@@ -155,7 +155,7 @@ impl<S: Store> RobotsCache<S> {
 
     /// Bytes that a look-up would have to read: none where the origin is in memory, or isn't known.
     pub fn unread(&self, origin: &Origin) -> Result<usize, StoreError> {
-        let name = origin.to_string();
+        let name = origin.name();
         if self.entries.get::<Entry>(Kind::Robots, &name).is_some() {
             return Ok(0);
         }
@@ -254,7 +254,7 @@ impl<S: Store> RobotsCache<S> {
 
     /// Header fields that make the request conditional, where there is a copy whose freshness ended. Reads no rules.
     pub fn conditions(&self, origin: &Origin, now: Now) -> Result<Vec<(String, String)>, StoreError> {
-        let name = origin.to_string();
+        let name = origin.name();
         let Some(record) = self.last(&name)? else { return Ok(Vec::new()) };
         let dated = Dated { record: &record, aged: self.age_of_last(&name, &record, now) };
         if record.access != RobotsAccess::Rules || !dated.remaining(now).is_zero() {

@@ -47,7 +47,10 @@ pub struct SharedTexts(Arc<String>);
 impl SharedTexts {
     /// Takes texts that were written one behind the other.
     pub fn new(mut texts: String) -> Self {
-        texts.shrink_to_fit();
+        // To give little back takes as long as to take it.
+        if texts.capacity() / 2 > texts.len() {
+            texts.shrink_to_fit();
+        }
         Self(Arc::new(texts))
     }
 

@@ -48,6 +48,14 @@ impl CrawlUrl {
         }
     }
 
+    /// As [`CrawlUrl::parse`], of a text that nobody needs any more.
+    pub fn from_text(text: String) -> Result<Self, UrlError> {
+        match plain::absolute(&text) {
+            Some(ends) => Ok(Self { text: text.into(), ends }),
+            None => Self::parse(&text),
+        }
+    }
+
     /// Resolves `href` against a base. [`Base`] does it faster for many of one page.
     pub fn join(base: &Url, href: &str) -> Result<Self, UrlError> {
         Self::from_url(base.join(href).map_err(UrlError::Syntax)?)
@@ -326,6 +334,12 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// The origin as text, as its `Display` writes it, in one piece of memory: a text that grows takes four.
+    pub fn name(&self) -> String {
+        let port = self.port.map(|port| format!(":{port}"));
+        [self.scheme.as_str(), "://", &self.host, port.as_deref().unwrap_or_default()].concat()
+    }
+
     /// The URL of this origin's robots.txt.
     pub fn robots_url(&self) -> Result<CrawlUrl, UrlError> {
         CrawlUrl::parse(&format!("{self}/robots.txt"))

@@ -11,6 +11,9 @@ pub(super) struct Folded {
     was_cut: bool,
 }
 
+/// Bytes reserved with the first piece.
+const FIRST: usize = 64;
+
 #[inline]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0c')
@@ -24,6 +27,9 @@ impl Folded {
 
     /// Adds a piece, which may cut words or characters in two.
     pub(super) fn push(&mut self, mut piece: &[u8]) {
+        if self.out.capacity() == 0 {
+            self.out.reserve(FIRST.min(self.limit));
+        }
         while !self.was_cut {
             let spaces = piece.iter().take_while(|&&b| is_space(b)).count();
             self.space |= spaces > 0;

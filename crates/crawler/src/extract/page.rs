@@ -47,7 +47,7 @@ pub(super) struct UnreadMetas {
 /// Links that space is reserved for with a page's first one.
 const LINKS_OF_A_PAGE: usize = 64;
 
-/// Bytes reserved for each of their addresses.
+/// Bytes reserved for each of their addresses, and for each of their texts.
 const ADDRESS: usize = 32;
 
 /// Gathers what a page says.
@@ -203,6 +203,7 @@ impl<'l> PageSink<'l> {
             self.by_address = HashTable::with_capacity(LINKS_OF_A_PAGE);
             self.links.reserve(LINKS_OF_A_PAGE);
             self.addresses.reserve(ADDRESS * LINKS_OF_A_PAGE);
+            self.texts.reserve(ADDRESS * LINKS_OF_A_PAGE);
         }
         let (links, addresses, hasher) = (&self.links, &self.addresses, &self.hasher);
         let rehash = |&at: &usize| hasher.hash_one(before_fragment(&addresses[links[at].address.clone()]));

@@ -1,7 +1,6 @@
 //! From addresses as written to URLs.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
@@ -57,10 +56,11 @@ pub(super) fn links(
         links.push((raw, target, start..urls.len()));
     }
     let urls = SharedTexts::new(urls);
-    let resolved = |(raw, target, place): (RawLink, Result<Joined, String>, Range<usize>)| {
-        link(raw, &texts, target.map(|joined| CrawlUrl::at(&urls, place, joined)))
-    };
-    links.into_iter().map(resolved).collect()
+    let mut resolved = Vec::with_capacity(links.len());
+    for (raw, target, place) in links {
+        resolved.push(link(raw, &texts, target.map(|joined| CrawlUrl::at(&urls, place, joined))));
+    }
+    resolved
 }
 
 /// Where an address leads, or the text that leads nowhere; none for schemes other than http and https. The URL is appended to `urls`.

@@ -12,7 +12,7 @@ use hyper::{Method, Request, Uri, Version};
 use hyper_util::client::legacy::connect::HttpInfo;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use url::{Host, Url};
+use url::{Host, Position, Url};
 
 use super::body_budget::{BodyBudget, Claim, MIDDLE, OWN};
 use super::clients::Clients;
@@ -193,7 +193,7 @@ impl HttpFetch {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
             let method = request.purpose.method();
-            let (client, connections) = self.clients.get(&origin_of(url), aim.booked);
+            let (client, connections) = self.clients.get(origin_of(url), aim.booked);
             progress.connections = Some(connections);
             let dial = Arc::new(Dial::new(aim));
             let error = match outgoing(method, url, fields) {
@@ -317,7 +317,7 @@ impl Fetch for HttpFetch {
         };
         if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
             // The end of a try is the end of its connection as well, whatever the server goes on sending.
-            self.clients.forget(&origin_of(&request.url));
+            self.clients.forget(origin_of(&request.url));
             if let Some(connections) = progress.connections.take() {
                 connections.end().await;
             }
@@ -494,8 +494,9 @@ fn with_port(mut addresses: Vec<SocketAddr>, port: u16) -> Vec<SocketAddr> {
     addresses
 }
 
-fn origin_of(url: &Url) -> String {
-    url.origin().ascii_serialization()
+/// Scheme, host and port of an http or https URL without user information.
+fn origin_of(url: &Url) -> &str {
+    &url[..Position::BeforePath]
 }
 
 fn field_lines(headers: &HeaderMap) -> FieldLines {

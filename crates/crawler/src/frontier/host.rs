@@ -15,6 +15,7 @@ use super::seen::{Seen, SeenEnds};
 use super::state::{HostCounts, HostDelta, HostState};
 use crate::address::AddressClass;
 use crate::clock::{Boot, Now};
+use crate::encoded::json;
 use crate::ids::HopId;
 use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
@@ -111,7 +112,7 @@ impl HostRecord {
 
     /// Writes it as a value of tree `hosts`.
     pub fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&WholeRecord { record: self, resources: self.resources })
+        json(&WholeRecord { record: self, resources: self.resources })
     }
 
     /// The ends of each queue, by [`Priority`].

@@ -164,11 +164,9 @@ impl QueuedUrl {
 
     /// The whole URL on its host.
     pub fn url(&self, host: &str) -> Result<CrawlUrl, UrlError> {
-        let scheme = self.scheme.as_str();
-        match self.port {
-            Some(port) => CrawlUrl::parse(&format!("{scheme}://{host}:{port}{}", self.path)),
-            None => CrawlUrl::parse(&format!("{scheme}://{host}{}", self.path)),
-        }
+        let port = self.port.map(|port| format!(":{port}"));
+        let port = port.as_deref().unwrap_or_default();
+        CrawlUrl::from_text([self.scheme.as_str(), "://", host, port, &self.path].concat())
     }
 
     /// Bytes of the packed form, rough.

@@ -36,21 +36,18 @@ pub struct Block {
 
 /// Packs a run of entries.
 pub(super) fn write(before: Head, after: Head, decisions: &[Decision]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER + 32 * decisions.len());
-    out.push(FORM);
-    out.extend(before.0);
-    out.extend(after.0);
-    let mut plain = Vec::new();
-    push(&mut plain, decisions.len() as u64);
     let mut state = State::default();
     let mut writer = Writer::new();
     let mut robots = Vec::new();
     for decision in decisions {
         put(&mut writer, &mut state, &mut robots, decision);
     }
-    plain.extend(writer.finish());
-    out.extend(crate::packed::pack(plain));
-    out
+    let columns = writer.finish();
+    let mut plain = Vec::with_capacity(columns.len() + size_of::<u64>());
+    push(&mut plain, decisions.len() as u64);
+    plain.extend_from_slice(&columns);
+    let packed = crate::packed::pack(plain);
+    [&[FORM][..], &before.0, &after.0, &packed].concat()
 }
 
 /// Reads a stored value.

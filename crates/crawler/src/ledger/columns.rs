@@ -80,6 +80,18 @@ pub(super) struct Writer {
     bytes: [Vec<u8>; TEXTS],
 }
 
+/// Bytes reserved for a column with its first number, and for a list with its first text: most runs of entries need no more.
+const FIRST: usize = 64;
+const FIRST_TEXTS: usize = 1024;
+
+/// A column that has space.
+fn begun(column: &mut Vec<u8>, bytes: usize) -> &mut Vec<u8> {
+    if column.capacity() == 0 {
+        column.reserve(bytes);
+    }
+    column
+}
+
 impl Writer {
     pub(super) fn new() -> Self {
         Self {
@@ -91,7 +103,7 @@ impl Writer {
     }
 
     pub(super) fn number(&mut self, column: Column, number: u64) {
-        push(&mut self.columns[column as usize], number);
+        push(begun(&mut self.columns[column as usize], FIRST), number);
     }
 
     /// A number of either sign; small ones are short.
@@ -109,8 +121,8 @@ impl Writer {
         }
         let place = known.len() as u64 + 1;
         known.insert(text.into(), place);
-        push(&mut self.lengths[texts as usize], text.len() as u64);
-        self.bytes[texts as usize].extend(text.as_bytes());
+        push(begun(&mut self.lengths[texts as usize], FIRST), text.len() as u64);
+        begun(&mut self.bytes[texts as usize], FIRST_TEXTS).extend_from_slice(text.as_bytes());
         self.number(column, 0);
     }
 
@@ -121,7 +133,7 @@ impl Writer {
         push(&mut out, COLUMNS as u64);
         for part in parts() {
             push(&mut out, part.len() as u64);
-            out.extend(part);
+            out.extend_from_slice(part);
         }
         out
     }

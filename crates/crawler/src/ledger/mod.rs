@@ -17,6 +17,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::encoded::json;
 use crate::packed::UnpackError;
 use crate::record::Decision;
 
@@ -52,7 +53,7 @@ impl Head {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
         hasher.update(&seq.to_be_bytes());
-        let bytes = serde_json::to_vec(decision)?;
+        let bytes = json(decision)?;
         hasher.update(&bytes);
         Ok(Self(*hasher.finalize().as_bytes()))
     }

@@ -102,13 +102,14 @@ pub(super) fn encode_withheld_links(links: &[LinkRecord]) -> Result<Vec<u8>, Rec
     type Withheld<'a> =
         (&'a str, &'a str, &'a str, &'a str, bool, LinkOutcome, Option<Position>, Option<&'a str>);
     let withheld = links.iter().filter(|link| remains_withheld(link));
-    let withheld: Vec<Withheld<'_>> = withheld
-        .map(|link| (link.to.as_str(), link.kind.as_ref(), "", "", link.nofollow, link.outcome, None, None))
-        .collect();
-    if withheld.is_empty() {
+    let withheld = withheld
+        .map(|link| (link.to.as_str(), link.kind.as_ref(), "", "", link.nofollow, link.outcome, None, None));
+    let mut all: Vec<Withheld<'_>> = Vec::with_capacity(links.len());
+    all.extend(withheld);
+    if all.is_empty() {
         return Ok(Vec::new());
     }
-    postcard::to_extend(&withheld, link::begin(links)).map_err(RecordError::from)
+    postcard::to_extend(&all, link::begin(links)).map_err(RecordError::from)
 }
 
 /// Whether anything of a link remains when its page is withheld.

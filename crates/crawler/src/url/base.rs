@@ -11,6 +11,8 @@ pub struct Base<'a> {
     url: &'a Url,
     /// Scheme, host and port, where nothing of the base would have to be dropped.
     origin: Option<&'a str>,
+    /// They and the path.
+    page: &'a str,
     /// They and the path up to its last `/`.
     directory: &'a str,
     ends: Ends,
@@ -27,7 +29,8 @@ impl<'a> Base<'a> {
         let path = url.path();
         let directory = origin.len() + memchr::memrchr(b'/', path.as_bytes()).map_or(0, |at| at + 1);
         let ends = Ends { host: url[..Position::AfterHost].len() as u32, authority: origin.len() as u32 };
-        Self { url, origin: is_known.then_some(origin), directory: &url.as_str()[..directory], ends }
+        let (page, directory) = (&url[..Position::AfterPath], &url.as_str()[..directory]);
+        Self { url, origin: is_known.then_some(origin), page, directory, ends }
     }
 
     /// Resolves a reference; `encoding` is that of the page, in which queries are written. What the parser can read and the crawler can't request
@@ -62,13 +65,35 @@ impl<'a> Base<'a> {
         }))
     }
 
+    /// Follows the `.` and `..` that a reference begins with. Gives the directory that they lead to, and the rest of the reference
+    /// (WHATWG URL Standard, section 4.4, path state: `..` shortens the path, which ends at its root).
+    fn climb<'b>(&'b self, mut reference: &'b str) -> (&'b str, &'b str) {
+        let root = self.ends.authority as usize + 1;
+        let mut directory = self.directory;
+        while let Some(rest) = reference.strip_prefix('.') {
+            let (is_above, rest) = rest.strip_prefix('.').map_or((false, rest), |rest| (true, rest));
+            reference = match rest.strip_prefix('/') {
+                Some(rest) => rest,
+                None if rest.is_empty() => rest,
+                // A name that begins with a dot.
+                None => break,
+            };
+            if is_above && directory.len() > root {
+                let inside = &directory.as_bytes()[root..directory.len() - 1];
+                directory = &directory[..root + memchr::memrchr(b'/', inside).map_or(0, |at| at + 1)];
+            }
+        }
+        (directory, reference)
+    }
+
     /// What the parser would only put together.
     fn join_plain<'b>(&'b self, reference: &'b str) -> Option<Plain<'b>> {
         let origin = self.origin?;
         let reference = memchr::memchr(b'#', reference.as_bytes()).map_or(reference, |end| &reference[..end]);
         let behind = |start| Plain { start, end: reference, ends: self.ends };
         match *reference.as_bytes() {
-            [] | [b'?', ..] | [b'/', b'/', ..] => None,
+            [] | [b'/', b'/', ..] => None,
+            [b'?', ..] => plain::is_plain_path(reference).then(|| behind(self.page)),
             [b'/', ..] => plain::is_plain_path(reference).then(|| behind(origin)),
             [b'h', b't', b't', b'p', ..] if reference.contains(':') => {
                 let is_own = reference.strip_prefix(origin).is_some_and(|rest| rest.starts_with('/'));
@@ -81,8 +106,9 @@ impl<'a> Base<'a> {
             }
             // What has a colon may have a scheme.
             _ => {
-                let is_plain = !reference.contains(':') && plain::is_plain_path(reference);
-                is_plain.then(|| behind(self.directory))
+                let (start, end) = self.climb(reference);
+                let is_plain = !end.contains(':') && plain::is_plain_path(end);
+                is_plain.then_some(Plain { start, end, ends: self.ends })
             }
         }
     }
@@ -127,6 +153,9 @@ mod tests {
     fn references_are_resolved_as_the_parser_does() {
         let bases = [
             "http://a.example/d/e/page.html?q=1#f",
+            "http://a.example/d//e",
+            "http://a.example//",
+            "http://a.example/d///",
             "http://a.example:8080/",
             "https://10.0.0.1/x/",
             "https://[::1]:8443/x/y",
@@ -150,6 +179,21 @@ mod tests {
             "../x",
             "./x",
             "x/..",
+            "..",
+            ".",
+            "./",
+            "../",
+            "..//x",
+            ".././x?y=../z",
+            "../../../x",
+            "..x",
+            ".x",
+            "..?x",
+            "../x:y",
+            "../%2e",
+            "../x/../y",
+            "?x=y",
+            "?x'y",
             "x/.",
             "x/../y",
             "/../x",
@@ -253,6 +297,11 @@ mod tests {
         for (reference, expected) in [
             ("/x/y.html?a=1&b=2#z", "http://a.example:8080/x/y.html?a=1&b=2"),
             ("next.html", "http://a.example:8080/d/next.html"),
+            ("./next.html", "http://a.example:8080/d/next.html"),
+            ("../next.html", "http://a.example:8080/next.html"),
+            (".././../next/", "http://a.example:8080/next/"),
+            ("..", "http://a.example:8080/"),
+            ("?page=2#top", "http://a.example:8080/d/page.html?page=2"),
             ("http://a.example:8080//x", "http://a.example:8080//x"),
             ("https://www.b.example/x%C3%A4", "https://www.b.example/x%C3%A4"),
             ("http://127.0.0.1:81/x", "http://127.0.0.1:81/x"),
@@ -267,7 +316,7 @@ mod tests {
 
         #[test]
         fn any_reference_is_resolved_as_the_parser_does(
-            base in proptest::sample::select(&["http://a.example/d/p?q", "https://a.example:8443/", "http://1.2.3.4/d/"][..]),
+            base in proptest::sample::select(&["http://a.example/d/p?q", "https://a.example:8443/", "http://1.2.3.4/d/", "http://a.example/d//e/f"][..]),
             pieces in proptest::collection::vec(proptest::sample::select(&[
                 "http://", "https://", "http:", "//", "/", "/", ".", "..", "%2e", "%2E", "%", "%C3%A4", "a", "b.c", "x-y", "--", "xn--", "A", "1", "0x",
                 "01", ":", ":80", ":443", ":8443", "?", "#", "@", "a.example", "1.2.3.4", "ä", " ", "\t", "\\", "'", "\"", "<", "[", "]", "|", "^", "`",
