@@ -3,7 +3,7 @@
 use url::{Position, Url};
 
 use super::CrawlUrl;
-use super::plain::{self, Ends};
+use super::plain::{self, Ends, Path};
 
 /// What the references of a page are resolved against.
 #[derive(Debug)]
@@ -53,9 +53,13 @@ impl<'a> Base<'a> {
         encoding: url::EncodingOverride<'_>,
         texts: &mut String,
     ) -> Result<Result<Joined, Url>, url::ParseError> {
-        if let Some(Plain { start, end, ends }) = self.join_plain(reference) {
+        if let Some(Plain { start, end, path, ends }) = self.join_plain(reference) {
+            let root = texts.len() + ends.authority as usize;
             texts.push_str(start);
-            texts.push_str(end);
+            match path {
+                Path::Plain => texts.push_str(end),
+                Path::Dots => plain::push_without_dots(texts, root, end),
+            }
             return Ok(Ok(Joined { ends }));
         }
         let url = Url::options().base_url(Some(self.url)).encoding_override(encoding).parse(reference)?;
@@ -65,51 +69,28 @@ impl<'a> Base<'a> {
         }))
     }
 
-    /// Follows the `.` and `..` that a reference begins with. Gives the directory that they lead to, and the rest of the reference
-    /// (WHATWG URL Standard, section 4.4, path state: `..` shortens the path, which ends at its root).
-    fn climb<'b>(&'b self, mut reference: &'b str) -> (&'b str, &'b str) {
-        let root = self.ends.authority as usize + 1;
-        let mut directory = self.directory;
-        while let Some(rest) = reference.strip_prefix('.') {
-            let (is_above, rest) = rest.strip_prefix('.').map_or((false, rest), |rest| (true, rest));
-            reference = match rest.strip_prefix('/') {
-                Some(rest) => rest,
-                None if rest.is_empty() => rest,
-                // A name that begins with a dot.
-                None => break,
-            };
-            if is_above && directory.len() > root {
-                let inside = &directory.as_bytes()[root..directory.len() - 1];
-                directory = &directory[..root + memchr::memrchr(b'/', inside).map_or(0, |at| at + 1)];
-            }
-        }
-        (directory, reference)
-    }
-
     /// What the parser would only put together.
     fn join_plain<'b>(&'b self, reference: &'b str) -> Option<Plain<'b>> {
         let origin = self.origin?;
         let reference = memchr::memchr(b'#', reference.as_bytes()).map_or(reference, |end| &reference[..end]);
-        let behind = |start| Plain { start, end: reference, ends: self.ends };
+        let behind =
+            |start| Some(Plain { start, end: reference, path: plain::path(reference)?, ends: self.ends });
         match *reference.as_bytes() {
             [] | [b'/', b'/', ..] => None,
-            [b'?', ..] => plain::is_plain_path(reference).then(|| behind(self.page)),
-            [b'/', ..] => plain::is_plain_path(reference).then(|| behind(origin)),
+            [b'?', ..] => behind(self.page),
+            [b'/', ..] => behind(origin),
             [b'h', b't', b't', b'p', ..] if reference.contains(':') => {
                 let is_own = reference.strip_prefix(origin).is_some_and(|rest| rest.starts_with('/'));
-                let ends = if is_own {
-                    plain::is_plain_path(&reference[origin.len()..]).then_some(self.ends)
+                let (path, ends) = if is_own {
+                    (plain::path(&reference[origin.len()..])?, self.ends)
                 } else {
-                    plain::absolute(reference)
+                    (Path::Plain, plain::absolute(reference)?)
                 };
-                ends.map(|ends| Plain { start: "", end: reference, ends })
+                (path == Path::Plain).then_some(Plain { start: "", end: reference, path, ends })
             }
             // What has a colon may have a scheme.
-            _ => {
-                let (start, end) = self.climb(reference);
-                let is_plain = !end.contains(':') && plain::is_plain_path(end);
-                is_plain.then_some(Plain { start, end, ends: self.ends })
-            }
+            _ if reference.contains(':') => None,
+            _ => behind(self.directory),
         }
     }
 }
@@ -118,6 +99,8 @@ impl<'a> Base<'a> {
 struct Plain<'a> {
     start: &'a str,
     end: &'a str,
+    /// What has to be done to the second part.
+    path: Path,
     ends: Ends,
 }
 
@@ -301,13 +284,15 @@ mod tests {
             ("../next.html", "http://a.example:8080/next.html"),
             (".././../next/", "http://a.example:8080/next/"),
             ("..", "http://a.example:8080/"),
+            ("/x/../y/./z/..", "http://a.example:8080/y/"),
+            ("x/../../../y/.z..", "http://a.example:8080/y/.z.."),
             ("?page=2#top", "http://a.example:8080/d/page.html?page=2"),
             ("http://a.example:8080//x", "http://a.example:8080//x"),
             ("https://www.b.example/x%C3%A4", "https://www.b.example/x%C3%A4"),
             ("http://127.0.0.1:81/x", "http://127.0.0.1:81/x"),
         ] {
-            let Plain { start, end, .. } = base.join_plain(reference).unwrap();
-            assert_eq!([start, end].concat(), expected);
+            assert!(base.join_plain(reference).is_some(), "{reference}");
+            assert_eq!(base.join(reference, None).unwrap().unwrap().as_str(), expected);
         }
     }
 

@@ -64,22 +64,74 @@ fn is_plain_port(port: &str, default: u16) -> bool {
     is_number && port.parse::<u16>().is_ok_and(|port| port != default)
 }
 
-/// Whether a path that begins with `/` or behind one, and its query, are as the parser would write them: nothing to escape, and no segment that
-/// may mean this directory or the one above.
-pub(super) fn is_plain_path(path_and_query: &str) -> bool {
+/// What has to be done to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Path {
+    /// It is as the parser would write it.
+    Plain,
+    /// A segment may mean this directory or the one above: see [`push_without_dots`].
+    Dots,
+}
+
+/// What has to be done to a path that begins with `/` or behind one, with its query; none where it is the parser's: something may have to be
+/// escaped, or a segment may be dots in escapes.
+pub(super) fn path(path_and_query: &str) -> Option<Path> {
+    let mut path = Path::Plain;
+    // The segment so far is dots, or nothing.
     let mut is_start = true;
     let mut allowed = IN_PATH;
     for &byte in path_and_query.as_bytes() {
         let class = CLASSES[usize::from(byte)];
-        if class & allowed == 0 || is_start && class & DOT != 0 {
-            return false;
+        if class & allowed == 0 {
+            return None;
+        }
+        if is_start && class & DOT != 0 {
+            if byte == b'%' {
+                return None;
+            }
+            path = Path::Dots;
+            continue;
         }
         if byte == b'?' {
             allowed = IN_QUERY;
         }
         is_start = byte == b'/' && allowed == IN_PATH;
     }
-    true
+    Some(path)
+}
+
+/// Whether a path that begins with `/` or behind one, and its query, are as the parser would write them.
+fn is_plain_path(path_and_query: &str) -> bool {
+    path(path_and_query) == Some(Path::Plain)
+}
+
+/// Appends a path and its query to a text that ends with a URL's directory, or with its origin where the path begins with `/`. The URL's own path begins
+/// at `root`. A segment `.` means the directory that it is in, and `..` the one above, which the root itself is for those in it (WHATWG URL Standard,
+/// section 4.4, path state).
+pub(super) fn push_without_dots(text: &mut String, root: usize, path_and_query: &str) {
+    let end = memchr::memchr(b'?', path_and_query.as_bytes()).unwrap_or(path_and_query.len());
+    let (mut path, query) = path_and_query.split_at(end);
+    if text.len() == root {
+        text.push('/');
+        path = path.strip_prefix('/').unwrap_or(path);
+    }
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        match segment {
+            "." => {}
+            ".." => {
+                let inside = &text.as_bytes()[root..text.len() - 1];
+                text.truncate(root + memchr::memrchr(b'/', inside).map_or(1, |at| at + 1));
+            }
+            segment => {
+                text.push_str(segment);
+                if segments.peek().is_some() {
+                    text.push('/');
+                }
+            }
+        }
+    }
+    text.push_str(query);
 }
 
 /// Is in a path as it is. `?` too, which ends it.
