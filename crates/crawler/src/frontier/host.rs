@@ -1,5 +1,6 @@
 //! One host in the frontier: its queues, its seen set, and when it may get the next request.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -45,7 +46,7 @@ impl RobotsFetch {
     }
 }
 
-/// A host as stored; JSON.
+/// A host as stored: in tree `hosts` as [`HostRecord::write`] has it, in blocks of idle hosts as its fields follow one another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {
     /// Form of this record: 1.
@@ -57,10 +58,8 @@ pub struct HostRecord {
     /// The wait that `next_at` was the end of, in milliseconds: a jump of the wall clock can't make it longer.
     pub wait_ms: u64,
     /// What remained of it when this was written, in milliseconds. A jump of the wall clock can't make it shorter either.
-    #[serde(default)]
     pub left_ms: Option<u64>,
     /// When this was written, on the machine's own clock, if something remained.
-    #[serde(default)]
     pub boot: Option<Boot>,
     /// Why it waits.
     pub wait_reason: DelayReason,
@@ -81,38 +80,108 @@ pub struct HostRecord {
     /// Ends of the seen set.
     pub seen: SeenEnds,
     /// What many of the host's URLs have in common.
-    #[serde(default)]
     pub groups: Vec<StoredGroup>,
     /// What its folders' pages say.
-    #[serde(default)]
     pub folders: Vec<StoredGroup>,
     /// The class of addresses that its name was answered with first: it is connected to no other one.
-    #[serde(default)]
     pub address_class: Option<AddressClass>,
     /// Ends of the queue of resources. Not in the form that blocks of idle hosts hold, which have it behind the hosts.
     #[serde(skip)]
     pub resources: QueueEnds,
 }
 
-/// A host's record as tree `hosts` holds it.
+/// A host's record as tree `hosts` holds it: JSON without what is zero, empty or none. A commit writes one for each host that was asked, which is most of what it writes.
 #[derive(Serialize, Deserialize)]
-struct WholeRecord<R> {
-    #[serde(flatten)]
-    record: R,
-    #[serde(default)]
+struct Written<'a> {
+    v: u32,
+    host: Cow<'a, str>,
+    next_at: Timestamp,
+    #[serde(default, skip_serializing_if = "is_default")]
+    wait_ms: u64,
+    /// Written where it is zero as well: none says that the record is an older version's.
+    left_ms: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
+    boot: Option<Boot>,
+    wait_reason: DelayReason,
+    delay_ms: u64,
+    delay_reason: DelayReason,
+    #[serde(skip_serializing_if = "is_default")]
+    robots_status: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "is_default")]
+    parked: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pace: HostPace,
+    counts: HostCounts,
+    queues: [QueueEnds; 3],
+    seen: SeenEnds,
+    #[serde(default, skip_serializing_if = "is_default")]
+    groups: Cow<'a, [StoredGroup]>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    folders: Cow<'a, [StoredGroup]>,
+    #[serde(skip_serializing_if = "is_default")]
+    address_class: Option<AddressClass>,
+    #[serde(default, skip_serializing_if = "is_default")]
     resources: QueueEnds,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl HostRecord {
     /// Reads a value of tree `hosts`.
     pub fn read(value: &[u8]) -> Result<Self, serde_json::Error> {
-        let WholeRecord { record, resources } = serde_json::from_slice::<WholeRecord<Self>>(value)?;
-        Ok(Self { resources, ..record })
+        let written: Written<'_> = serde_json::from_slice(value)?;
+        let Written { v, host, next_at, wait_ms, left_ms, boot, wait_reason, delay_ms, delay_reason, .. } =
+            written;
+        let Written { robots_status, parked, pace, counts, queues, seen, groups, folders, .. } = written;
+        let Written { address_class, resources, .. } = written;
+        Ok(Self {
+            v,
+            host: host.into_owned(),
+            next_at,
+            wait_ms,
+            left_ms,
+            boot,
+            wait_reason,
+            delay_ms,
+            delay_reason,
+            robots_status: robots_status.map(Cow::into_owned),
+            parked: parked.map(Cow::into_owned),
+            pace,
+            counts,
+            queues,
+            seen,
+            groups: groups.into_owned(),
+            folders: folders.into_owned(),
+            address_class,
+            resources,
+        })
     }
 
     /// Writes it as a value of tree `hosts`.
     pub fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
-        json(&WholeRecord { record: self, resources: self.resources })
+        json(&Written {
+            v: self.v,
+            host: Cow::Borrowed(&self.host),
+            next_at: self.next_at,
+            wait_ms: self.wait_ms,
+            left_ms: self.left_ms,
+            boot: self.boot,
+            wait_reason: self.wait_reason,
+            delay_ms: self.delay_ms,
+            delay_reason: self.delay_reason,
+            robots_status: self.robots_status.as_deref().map(Cow::Borrowed),
+            parked: self.parked.as_deref().map(Cow::Borrowed),
+            pace: self.pace,
+            counts: self.counts,
+            queues: self.queues,
+            seen: self.seen,
+            groups: Cow::Borrowed(&self.groups),
+            folders: Cow::Borrowed(&self.folders),
+            address_class: self.address_class,
+            resources: self.resources,
+        })
     }
 
     /// The ends of each queue, by [`Priority`].

@@ -264,3 +264,38 @@ fn a_queued_url_is_queued_again_behind_the_others() {
         assert_eq!(own, ["/page-1", "/page-3", "/page-4", "/page-2"]);
     }
 }
+
+#[test]
+fn a_record_lacks_what_is_zero_or_none_and_reads_the_same_with_it() {
+    const WHOLE: &str = r#"{"v":1,"host":"a.test","next_at":"2026-03-01T12:00:00Z","wait_ms":0,"left_ms":0,"boot":null,"wait_reason":"configured",
+        "delay_ms":0,"delay_reason":"configured","robots_status":null,"parked":null,"pace":{"pushbacks":0,"slowed":0,"server_errors":0},
+        "counts":{"requests":0,"pages":0,"bytes":0,"errors":0,"skipped":0,"robots_requests":0,"slowest_ms":0},
+        "queues":[{"head":1,"sealed":1,"tail":1},{"head":0,"sealed":0,"tail":0},{"head":0,"sealed":0,"tail":0}],"seen":{"sealed":0,"count":24},
+        "groups":[],"folders":[],"address_class":null,"resources":{"head":0,"sealed":0,"tail":0}}"#;
+    let mut record = HostRecord::read(WHOLE.as_bytes()).unwrap();
+    let written = String::from_utf8(record.write().unwrap()).unwrap();
+    for name in [
+        "wait_ms",
+        "boot",
+        "robots_status",
+        "parked",
+        "pace",
+        "groups",
+        "folders",
+        "address_class",
+        "resources",
+    ] {
+        assert!(WHOLE.contains(name) && !written.contains(name), "{name} {written}");
+    }
+    // Without it the wait would be taken from the wall clock.
+    assert!(written.contains(r#""left_ms":0"#), "{written}");
+    assert_eq!(HostRecord::read(written.as_bytes()).unwrap(), record);
+    record.wait_ms = 5_000;
+    record.boot = Some(crate::clock::Boot { id: 7, ms: 9 });
+    record.robots_status = Some("rules: fetched: 200".to_owned());
+    record.parked = Some("crawl stopped".to_owned());
+    record.pace.slowed = 2;
+    record.address_class = Some(crate::address::AddressClass::Loopback);
+    record.resources.tail = 4;
+    assert_eq!(HostRecord::read(&record.write().unwrap()).unwrap(), record);
+}
