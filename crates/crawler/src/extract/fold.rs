@@ -99,7 +99,10 @@ impl Folded {
         self.omit_cut_character();
         self.space = false;
         self.was_cut = false;
-        texts.push_str(&String::from_utf8_lossy(&self.out));
+        match std::str::from_utf8(&self.out) {
+            Ok(text) => texts.push_str(text),
+            Err(_) => texts.push_str(&String::from_utf8_lossy(&self.out)),
+        }
         self.out.clear();
     }
 

@@ -1,7 +1,9 @@
 //! Columns of numbers and texts that a run of entries is split into: what repeats from entry to entry is side by
 //! side and packs to nearly nothing.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::LedgerError;
 
@@ -71,11 +73,30 @@ pub(super) enum Texts {
 
 const TEXTS: usize = Texts::Words as usize + 1;
 
+/// A text that was met: its bytes among those of its list, and its place there, from 1.
+#[derive(Debug)]
+struct Known {
+    from: usize,
+    length: usize,
+    place: u64,
+}
+
+impl Known {
+    fn of<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        &bytes[self.from..self.from + self.length]
+    }
+
+    fn is(&self, text: &str, bytes: &[u8]) -> bool {
+        self.of(bytes) == text.as_bytes()
+    }
+}
+
 /// Takes entries apart.
 #[derive(Debug)]
 pub(super) struct Writer {
     columns: [Vec<u8>; COLUMNS],
-    known: [HashMap<Box<str>, u64>; TEXTS],
+    known: [HashTable<Known>; TEXTS],
+    hasher: DefaultHashBuilder,
     lengths: [Vec<u8>; TEXTS],
     bytes: [Vec<u8>; TEXTS],
 }
@@ -97,6 +118,7 @@ impl Writer {
         Self {
             columns: std::array::from_fn(|_| Vec::new()),
             known: Default::default(),
+            hasher: DefaultHashBuilder::default(),
             lengths: Default::default(),
             bytes: Default::default(),
         }
@@ -113,14 +135,15 @@ impl Writer {
 
     /// A text: 0 for one that is new, else its place in its list, from 1.
     pub(super) fn text(&mut self, column: Column, texts: Texts, text: &str) {
-        let known = &mut self.known[texts as usize];
-        if let Some(place) = known.get(text) {
+        let (known, bytes) = (&mut self.known[texts as usize], &self.bytes[texts as usize]);
+        let hash = self.hasher.hash_one(text.as_bytes());
+        if let Some(Known { place, .. }) = known.find(hash, |known| known.is(text, bytes)) {
             let place = *place;
             self.number(column, place);
             return;
         }
-        let place = known.len() as u64 + 1;
-        known.insert(text.into(), place);
+        let new = Known { from: bytes.len(), length: text.len(), place: known.len() as u64 + 1 };
+        known.insert_unique(hash, new, |known| self.hasher.hash_one(known.of(bytes)));
         push(begun(&mut self.lengths[texts as usize], FIRST), text.len() as u64);
         begun(&mut self.bytes[texts as usize], FIRST_TEXTS).extend_from_slice(text.as_bytes());
         self.number(column, 0);
