@@ -23,7 +23,7 @@ parser.add_argument("--pages", type=int, default=200, help="pages of each host")
 parser.add_argument("--workers", type=int, nargs="+", default=[1, 4], metavar="N")
 parser.add_argument("--partitions", type=int, default=64)
 parser.add_argument("--crawl", required=True, help="the program")
-parser.add_argument("--bin", required=True, help="directory of web")
+parser.add_argument("--bin", required=True, help="directory of web and floor")
 parser.add_argument("--json", help="file for the figures")
 options = parser.parse_args()
 
@@ -137,6 +137,20 @@ def one(postgres, workers, work):
     }
 
 
+def floor_cpu_ms(work):
+    """What the floor takes for a page of the same web: the speed of the machine at this moment. See `compare.py`."""
+    with Web(options.bin, options.hosts, options.pages) as web:
+        seeds = os.path.join(work, "floor-seeds.txt")
+        with open(seeds, "w") as file:
+            file.write(web.seeds)
+        child = subprocess.Popen([os.path.join(options.bin, "floor"), seeds, os.path.join(work, "floor.jsonl")])
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise SystemExit(f"the floor ended with exit code {child.returncode}")
+        return 1000 * (usage.ru_utime + usage.ru_stime) / web.stats()["unique_pages"]
+
+
 def main():
     total = options.hosts * options.pages
     print(f"{options.hosts} hosts, {total:,} pages, {options.partitions} partitions; {os.cpu_count()} processors, {platform.system()}, {time.strftime('%Y-%m-%d')}\n")
@@ -145,6 +159,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as work:
         os.chmod(work, 0o755)
+        floor = floor_cpu_ms(work)
         directory = os.path.join(work, "postgres")
         os.mkdir(directory)
         with Postgres(directory) as postgres:
@@ -156,9 +171,10 @@ def main():
                     f"| {row['wal_bytes_per_page'] / 1000:.1f} | {row['frontier_bytes_per_page']:,.0f} | {row['record_bytes_per_page']:,.0f} | {row['pages']:,} |",
                     flush=True,
                 )
+    print(f"\nThe floor takes {floor:.3f} ms of this machine a page, without any database.")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump(rows, file, indent=1)
+            json.dump({"floor_cpu_ms_per_page": floor, "runs": rows}, file, indent=1)
 
 
 sys.exit(main())
