@@ -194,17 +194,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         held: Option<String>,
         now: Now,
     ) {
-        let (url, host, mark) = match &link.target {
-            Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
+        let mark = match &link.target {
+            Ok((_, fingerprint)) => *fingerprint,
             Err(text) => {
                 let hash = blake3::hash(text.as_bytes());
-                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                (text.clone(), String::new(), mark)
+                Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
             }
         };
-        if !self.is_new_skip(Fingerprint(mark), outcome) {
+        if !self.is_new_skip(mark, outcome) {
             return;
         }
+        let (url, host) = match &link.target {
+            Ok((url, _)) => (url.to_string(), url.host().to_owned()),
+            Err(text) => (text.clone(), String::new()),
+        };
         self.totals.skipped += 1;
         let layer = layer_of(outcome);
         let directive = match outcome {
