@@ -34,7 +34,8 @@ pub(super) fn links(
     let texts = SharedTexts::new(std::mem::take(&mut page.texts));
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
     // Most addresses are relative.
-    let mut urls = String::with_capacity(addresses.len() + raw_links.len() * base.as_str().len());
+    let expected = addresses.len() + raw_links.len() * base.as_str().len();
+    let mut urls = String::with_capacity(expected.min(bytes));
     let base = Base::new(base);
     let mut links = Vec::with_capacity(raw_links.len());
     let mut remaining = bytes;

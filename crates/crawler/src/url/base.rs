@@ -80,13 +80,16 @@ impl<'a> Base<'a> {
             [b'?', ..] => behind(self.page),
             [b'/', ..] => behind(origin),
             [b'h', b't', b't', b'p', ..] if reference.contains(':') => {
-                let is_own = reference.strip_prefix(origin).is_some_and(|rest| rest.starts_with('/'));
-                let (path, ends) = if is_own {
-                    (plain::path(&reference[origin.len()..])?, self.ends)
-                } else {
-                    (Path::Plain, plain::absolute(reference)?)
-                };
-                (path == Path::Plain).then_some(Plain { start: "", end: reference, path, ends })
+                if let Some(path) = reference.strip_prefix(origin).filter(|rest| rest.starts_with('/')) {
+                    return Some(Plain {
+                        start: origin,
+                        end: path,
+                        path: plain::path(path)?,
+                        ends: self.ends,
+                    });
+                }
+                let ends = plain::absolute(reference)?;
+                Some(Plain { start: "", end: reference, path: Path::Plain, ends })
             }
             // What has a colon may have a scheme.
             _ if reference.contains(':') => None,
@@ -288,6 +291,7 @@ mod tests {
             ("x/../../../y/.z..", "http://a.example:8080/y/.z.."),
             ("?page=2#top", "http://a.example:8080/d/page.html?page=2"),
             ("http://a.example:8080//x", "http://a.example:8080//x"),
+            ("http://a.example:8080/x/../y", "http://a.example:8080/y"),
             ("https://www.b.example/x%C3%A4", "https://www.b.example/x%C3%A4"),
             ("http://127.0.0.1:81/x", "http://127.0.0.1:81/x"),
         ] {
