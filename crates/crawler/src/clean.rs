@@ -1,6 +1,7 @@
 //! Sanitises untrusted text for terminals and plain logs: no escape sequences, no control characters, one line.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// Removes what could steer a terminal.
 ///
@@ -18,15 +19,15 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`without_controls`], of a text that nobody needs any more.
-pub fn into_without_controls(text: String) -> String {
+pub fn into_without_controls<T: Deref<Target = str> + From<String>>(text: T) -> T {
     match without_controls(&text) {
-        Cow::Owned(cleaned) => cleaned,
+        Cow::Owned(cleaned) => cleaned.into(),
         Cow::Borrowed(_) => text,
     }
 }
 
 fn without(text: &str, goes: fn(char) -> bool) -> Cow<'_, str> {
-    // Without an end in between the bytes are compared many at a time.
+    // Many bytes are compared at a time, since no comparison ends the loop.
     let is_plain = text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'));
     if is_plain || !text.chars().any(goes) {
         return Cow::Borrowed(text);

@@ -334,10 +334,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin as text, as its `Display` writes it, in one piece of memory: a text that grows takes four.
+    /// The origin as text. `to_string` gives the same, in a text that grows.
     pub fn name(&self) -> String {
-        let port = self.port.map(|port| format!(":{port}"));
-        [self.scheme.as_str(), "://", &self.host, port.as_deref().unwrap_or_default()].concat()
+        written(self.scheme, &self.host, self.port, "")
     }
 
     /// The URL of this origin's robots.txt.
@@ -346,10 +345,15 @@ impl Origin {
     }
 }
 
+/// A URL as text. `path` begins with `/`, or is empty.
+pub(crate) fn written(scheme: Scheme, host: &str, port: Option<u16>, path: &str) -> String {
+    let port = port.map(|port| format!(":{port}"));
+    [scheme.as_str(), "://", host, port.as_deref().unwrap_or_default(), path].concat()
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", self.scheme.as_str(), self.host)?;
-        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+        f.write_str(&self.name())
     }
 }
 

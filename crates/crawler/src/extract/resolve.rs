@@ -10,7 +10,7 @@ use super::link::{Link, LinkKind, Rel};
 use super::link_header;
 use super::page::{PageSink, RawLink};
 use crate::shared_text::SharedTexts;
-use crate::url::{Base, CrawlUrl, Joined};
+use crate::url::{Base, CrawlUrl};
 
 /// Returns the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
 /// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
@@ -43,7 +43,7 @@ pub(super) fn links(
         let address = &addresses[raw.address.clone()];
         let encoding = (charset != UTF_8 && !address.is_ascii()).then_some(encode);
         let start = urls.len();
-        let Some(target) = target(&base, address, encoding, &mut urls) else {
+        let Some(target) = target(base.join_to(address, encoding, &mut urls), address) else {
             page.other_schemes += 1;
             continue;
         };
@@ -64,15 +64,10 @@ pub(super) fn links(
     resolved
 }
 
-/// Where an address leads, or the text that leads nowhere; none for schemes other than http and https. The URL is appended to `urls`.
-fn target(
-    base: &Base<'_>,
-    address: &str,
-    encoding: url::EncodingOverride<'_>,
-    urls: &mut String,
-) -> Option<Result<Joined, String>> {
-    match base.join_to(address, encoding, urls) {
-        Ok(Ok(joined)) => Some(Ok(joined)),
+/// Where an address leads, or the text that leads nowhere; none for schemes other than http and https.
+fn target<T>(joined: Result<Result<T, Url>, url::ParseError>, address: &str) -> Option<Result<T, String>> {
+    match joined {
+        Ok(Ok(url)) => Some(Ok(url)),
         Ok(Err(url)) if !matches!(url.scheme(), "http" | "https") => None,
         Ok(Err(url)) => Some(Err(url.into())),
         Err(_) => Some(Err(address.to_owned())),
@@ -100,18 +95,15 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
     let base = Base::new(response);
     let written = fields.iter().flat_map(|f| link_header::links(f));
     for found in written.take(limits.links).filter(|l| l.address.len() <= limits.href_bytes) {
-        let mut url = String::new();
-        let Some(target) = target(&base, found.address, None, &mut url) else {
+        let Some(target) = target(base.join(found.address, None), found.address) else {
             other_schemes += 1;
             continue;
         };
         let mut text = found.title.unwrap_or_default();
         text.truncate(text.floor_char_boundary(limits.anchor_bytes));
-        let size = url.len();
-        let url = SharedTexts::new(url);
         links.push(Link {
             kind: LinkKind::Link,
-            target: target.map(|joined| CrawlUrl::at(&url, 0..size, joined)),
+            target,
             rel: Rel::new(&found.rel),
             nofollow: !meta::link_rel(&found.rel).may_queue(),
             text: text.into(),

@@ -1,6 +1,5 @@
 //! One host in the frontier: its queues, its seen set, and when it may get the next request.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -90,11 +89,13 @@ pub struct HostRecord {
     pub resources: QueueEnds,
 }
 
-/// A host's record as tree `hosts` holds it: JSON without what is zero, empty or none. A commit writes one for each host that was asked, which is most of what it writes.
+/// A host's record as tree `hosts` holds it: JSON without what is zero, empty or none. A commit writes one for each host that was asked, and
+/// little else takes as many bytes.
 #[derive(Serialize, Deserialize)]
-struct Written<'a> {
+#[serde(remote = "HostRecord")]
+struct InTree {
     v: u32,
-    host: Cow<'a, str>,
+    host: String,
     next_at: Timestamp,
     #[serde(default, skip_serializing_if = "is_default")]
     wait_ms: u64,
@@ -106,18 +107,18 @@ struct Written<'a> {
     delay_ms: u64,
     delay_reason: DelayReason,
     #[serde(skip_serializing_if = "is_default")]
-    robots_status: Option<Cow<'a, str>>,
+    robots_status: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
-    parked: Option<Cow<'a, str>>,
+    parked: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pace: HostPace,
     counts: HostCounts,
     queues: [QueueEnds; 3],
     seen: SeenEnds,
     #[serde(default, skip_serializing_if = "is_default")]
-    groups: Cow<'a, [StoredGroup]>,
+    groups: Vec<StoredGroup>,
     #[serde(default, skip_serializing_if = "is_default")]
-    folders: Cow<'a, [StoredGroup]>,
+    folders: Vec<StoredGroup>,
     #[serde(skip_serializing_if = "is_default")]
     address_class: Option<AddressClass>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -131,57 +132,18 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl HostRecord {
     /// Reads a value of tree `hosts`.
     pub fn read(value: &[u8]) -> Result<Self, serde_json::Error> {
-        let written: Written<'_> = serde_json::from_slice(value)?;
-        let Written { v, host, next_at, wait_ms, left_ms, boot, wait_reason, delay_ms, delay_reason, .. } =
-            written;
-        let Written { robots_status, parked, pace, counts, queues, seen, groups, folders, .. } = written;
-        let Written { address_class, resources, .. } = written;
-        Ok(Self {
-            v,
-            host: host.into_owned(),
-            next_at,
-            wait_ms,
-            left_ms,
-            boot,
-            wait_reason,
-            delay_ms,
-            delay_reason,
-            robots_status: robots_status.map(Cow::into_owned),
-            parked: parked.map(Cow::into_owned),
-            pace,
-            counts,
-            queues,
-            seen,
-            groups: groups.into_owned(),
-            folders: folders.into_owned(),
-            address_class,
-            resources,
-        })
+        let mut reader = serde_json::Deserializer::from_slice(value);
+        let record = InTree::deserialize(&mut reader)?;
+        reader.end()?;
+        Ok(record)
     }
 
     /// Writes it as a value of tree `hosts`.
     pub fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
-        json(&Written {
-            v: self.v,
-            host: Cow::Borrowed(&self.host),
-            next_at: self.next_at,
-            wait_ms: self.wait_ms,
-            left_ms: self.left_ms,
-            boot: self.boot,
-            wait_reason: self.wait_reason,
-            delay_ms: self.delay_ms,
-            delay_reason: self.delay_reason,
-            robots_status: self.robots_status.as_deref().map(Cow::Borrowed),
-            parked: self.parked.as_deref().map(Cow::Borrowed),
-            pace: self.pace,
-            counts: self.counts,
-            queues: self.queues,
-            seen: self.seen,
-            groups: Cow::Borrowed(&self.groups),
-            folders: Cow::Borrowed(&self.folders),
-            address_class: self.address_class,
-            resources: self.resources,
-        })
+        #[derive(Serialize)]
+        #[serde(transparent)]
+        struct Value<'a>(#[serde(with = "InTree")] &'a HostRecord);
+        json(&Value(self))
     }
 
     /// The ends of each queue, by [`Priority`].

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::priority::Priority;
 use crate::ids::Via;
-use crate::url::{CrawlUrl, Scheme, UrlError};
+use crate::url::{CrawlUrl, Scheme, UrlError, written};
 
 /// A URL of a known host, with what the visit has to know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,9 +164,7 @@ impl QueuedUrl {
 
     /// The whole URL on its host.
     pub fn url(&self, host: &str) -> Result<CrawlUrl, UrlError> {
-        let port = self.port.map(|port| format!(":{port}"));
-        let port = port.as_deref().unwrap_or_default();
-        CrawlUrl::from_text([self.scheme.as_str(), "://", host, port, &self.path].concat())
+        CrawlUrl::from_text(written(self.scheme, host, self.port, &self.path))
     }
 
     /// Bytes of the packed form, rough.

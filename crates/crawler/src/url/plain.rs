@@ -106,8 +106,8 @@ fn is_plain_path(path_and_query: &str) -> bool {
 }
 
 /// Appends a path and its query to a text that ends with a URL's directory, or with its origin where the path begins with `/`. The URL's own path begins
-/// at `root`. A segment `.` means the directory that it is in, and `..` the one above, which the root itself is for those in it (WHATWG URL Standard,
-/// section 4.4, path state).
+/// at `root`. A segment `.` means its own directory, and `..` the parent; the parent of the root is the root (WHATWG URL Standard, section 4.4, path
+/// state).
 pub(super) fn push_without_dots(text: &mut String, root: usize, path_and_query: &str) {
     let end = memchr::memchr(b'?', path_and_query.as_bytes()).unwrap_or(path_and_query.len());
     let (mut path, query) = path_and_query.split_at(end);

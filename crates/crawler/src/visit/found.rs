@@ -1,7 +1,5 @@
 //! The links of a page, and which of them may be followed.
 
-use std::borrow::Cow;
-
 use meta::{Source, SourceKind, Warning};
 use robots::StatusClass;
 use serde::Serialize;
@@ -184,18 +182,11 @@ pub(super) fn found(
         kind: link.kind.name(),
         rel: if keep_text { without_controls(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),
-        text: if keep_text { text_without_controls(link.text) } else { SharedText::default() },
+        text: if keep_text { into_without_controls(link.text) } else { SharedText::default() },
         position: link.position.filter(|_| keep_text),
         hreflang: link.hreflang.filter(|_| keep_text).map(into_without_controls),
         is_resource: !is_navigational,
         nofollow: link.nofollow || !follow,
         skip,
-    }
-}
-
-fn text_without_controls(text: SharedText) -> SharedText {
-    match without_controls(&text) {
-        Cow::Owned(cleaned) => cleaned.into(),
-        Cow::Borrowed(_) => text,
     }
 }

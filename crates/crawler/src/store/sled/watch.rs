@@ -4,6 +4,7 @@
 //! but doesn't wake the thread that waits in `flush` for the write. Each later call of `flush` finds the error and wakes
 //! all that wait, so one is made when the first takes long.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
@@ -19,7 +20,7 @@ const LONGEST: u32 = 60;
 #[derive(Default)]
 pub(super) struct Watch {
     /// How many calls have begun and ended: odd while one is under way.
-    calls: Arc<Mutex<u64>>,
+    calls: Arc<AtomicU64>,
     thread: Mutex<Option<Watcher>>,
 }
 
@@ -29,7 +30,7 @@ struct Watcher {
 }
 
 /// Counts the end of a call, however it ends.
-struct UnderWay<'a>(&'a Mutex<u64>);
+struct UnderWay<'a>(&'a AtomicU64);
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
@@ -37,8 +38,8 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-fn count(calls: &Mutex<u64>) {
-    *calls.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+fn count(calls: &AtomicU64) {
+    calls.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Watch {
@@ -78,11 +79,11 @@ impl Drop for Watch {
 
 /// Calls `look`, on a thread of its own, where one call is under way for long: after one to two ticks, and then each time after twice as long.
 #[expect(clippy::disallowed_methods, reason = "a thread of its own watches another")]
-fn watch(calls: &Mutex<u64>, is_over: &Receiver<()>, tick: Duration, look: &(impl Fn() + Sync)) {
+fn watch(calls: &AtomicU64, is_over: &Receiver<()>, tick: Duration, look: &(impl Fn() + Sync)) {
     thread::scope(|scope| {
         let (mut seen, mut ticks, mut patience) = (0, 0, 1);
         while is_over.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {
-            let now = *calls.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = calls.load(Ordering::Relaxed);
             if now.is_multiple_of(2) || now != seen {
                 (seen, ticks, patience) = (now, 0, 1);
                 continue;
@@ -106,12 +107,12 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "waits for another thread, with an end")]
     fn a_call_that_takes_long_is_looked_after_and_one_that_does_not_is_not() {
-        let (calls, looks) = (Mutex::new(0), Mutex::new(Vec::new()));
+        let (calls, looks) = (AtomicU64::new(0), Mutex::new(Vec::new()));
         let (over, is_over) = channel();
         let (looked, looks_come) = channel();
         let looked = Mutex::new(looked);
         let look = || {
-            looks.lock().unwrap().push(*calls.lock().unwrap());
+            looks.lock().unwrap().push(calls.load(Ordering::Relaxed));
             looked.lock().unwrap().send(()).unwrap_or_default();
         };
         thread::scope(|scope| {
