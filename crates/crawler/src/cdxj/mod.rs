@@ -240,21 +240,31 @@ pub(crate) fn line(record: &Record, file: &str) -> Option<String> {
         let line = head.split(|byte| *byte == b'\r').next()?;
         Some(text(line).split(' ').nth(1)?.to_owned())
     });
+    let (length, offset) = (record.length.to_string(), record.offset.to_string());
     let pairs = [
-        ("url", Some(url.to_owned())),
-        ("mime", mime),
-        ("status", status),
-        ("digest", record.field("WARC-Payload-Digest").map(str::to_owned)),
-        ("length", Some(record.length.to_string())),
-        ("offset", Some(record.offset.to_string())),
-        ("filename", Some(file.to_owned())),
+        ("url", Some(url)),
+        ("mime", mime.as_deref()),
+        ("status", status.as_deref()),
+        ("digest", record.field("WARC-Payload-Digest")),
+        ("length", Some(length.as_str())),
+        ("offset", Some(offset.as_str())),
+        ("filename", Some(file)),
     ];
-    let pairs: Vec<String> = pairs
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("\"{name}\": {}", quoted(&value?))))
-        .collect();
-    let time: String = record.field("WARC-Date")?.chars().take(19).filter(char::is_ascii_digit).collect();
-    Some(format!("{} {time} {{{}}}", surt::surt(url), pairs.join(", ")))
+    let mut line = surt::surt(url);
+    line.reserve(url.len() + file.len() + 256);
+    line.push(' ');
+    line.extend(record.field("WARC-Date")?.chars().take(19).filter(char::is_ascii_digit));
+    let mut separator = " {";
+    for (name, value) in pairs {
+        let Some(value) = value else { continue };
+        for part in [separator, "\"", name, "\": "] {
+            line.push_str(part);
+        }
+        quote(value, &mut line);
+        separator = ", ";
+    }
+    line.push('}');
+    Some(line)
 }
 
 /// A media type without parameters.
@@ -266,12 +276,17 @@ fn text(bytes: &[u8]) -> String {
     std::str::from_utf8(bytes).map_or_else(|_| bytes.iter().copied().map(char::from).collect(), str::to_owned)
 }
 
-/// A JSON string in ASCII.
-fn quoted(text: &str) -> String {
+/// Appends a JSON string in ASCII.
+fn quote(text: &str, out: &mut String) {
     use std::fmt::Write as _;
 
-    let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
+    let is_plain = |byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
@@ -289,7 +304,6 @@ fn quoted(text: &str) -> String {
         }
     }
     out.push('"');
-    out
 }
 
 #[cfg(test)]

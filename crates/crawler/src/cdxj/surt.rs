@@ -117,8 +117,11 @@ fn path_key(path: &[u8]) -> Vec<u8> {
         whole.extend_from_slice(last);
     }
     let mut path = escaped(&whole).to_ascii_lowercase();
-    for session in PATH_SESSION.iter() {
-        path = without(session, &path);
+    // Rare, and each search costs more than the rest of the key.
+    if path.contains(&b'(') {
+        for session in PATH_SESSION.iter() {
+            path = without(session, &path);
+        }
     }
     if path.len() > 1 && path.ends_with(b"/") {
         path.pop();

@@ -10,7 +10,10 @@ pub(super) fn sha1(parts: &[&[u8]]) -> String {
     for part in parts {
         hasher.update(part);
     }
-    format!("sha1:{}", data_encoding::BASE32.encode(&hasher.finalize()))
+    let mut text = String::with_capacity("sha1:".len() + 32);
+    text.push_str("sha1:");
+    data_encoding::BASE32.encode_append(&hasher.finalize(), &mut text);
+    text
 }
 
 #[cfg(test)]

@@ -19,9 +19,10 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
         [exchange.url.as_bytes(), &nanosecond, block_digest.as_bytes(), exchange.request_head];
     let id_of = |kind: &[u8]| record_id(&[kind, identity[0], identity[1], identity[2], identity[3]]);
     let response_id = id_of(b"response");
+    let date = date(exchange.fetched_at);
 
     let mut fields = Fields::new("response");
-    say_where(&mut fields, exchange, &response_id);
+    say_where(&mut fields, exchange, &response_id, &date);
     let lines = fields.so_far().to_owned();
     if let Some(why) = exchange.truncated {
         fields.add("WARC-Truncated", why.as_str());
@@ -31,13 +32,13 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     fields.add("Content-Type", "application/http;msgtype=response");
     let record = fields.finish(head.len() + body.len());
     let dense = is_dense(exchange.headers);
-    let mut bytes = Vec::with_capacity(if dense { body.len() + 2048 } else { body.len() / 3 + 2048 });
+    let mut bytes = Vec::with_capacity(if dense { body.len() + 4096 } else { body.len() / 2 + 4096 });
     let response = member::append_named(&mut bytes, &[record.as_bytes(), &head, body, END], dense);
     let response_length = bytes.len() as u64;
 
     let request = http_head::request_head(exchange.request_head);
     let mut fields = Fields::new("request");
-    say_where(&mut fields, exchange, &id_of(b"request"));
+    say_where(&mut fields, exchange, &id_of(b"request"), &date);
     fields.add("WARC-Concurrent-To", &response_id);
     fields.add("WARC-Block-Digest", &sha1(&[&request]));
     fields.add("Content-Type", "application/http;msgtype=request");
@@ -47,7 +48,7 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
 
     let responded = Responded {
         url: exchange.url.to_owned(),
-        date: date(exchange.fetched_at),
+        date,
         lines,
         head,
         is_whole: exchange.truncated.is_none() && !body.is_empty(),
@@ -67,9 +68,9 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
 /// What ends every record (WARC 1.1 section 4).
 const END: &[u8] = b"\r\n\r\n";
 
-fn say_where(fields: &mut Fields, exchange: &Exchange<'_>, id: &str) {
+fn say_where(fields: &mut Fields, exchange: &Exchange<'_>, id: &str, date: &str) {
     fields.add("WARC-Record-ID", id);
-    fields.add("WARC-Date", &date(exchange.fetched_at));
+    fields.add("WARC-Date", date);
     fields.add("WARC-Target-URI", exchange.url);
     if let Some(purpose) = exchange.purpose {
         fields.add(PURPOSE, purpose);

@@ -1,5 +1,7 @@
 //! The head of a WARC record: version line and named fields.
 
+use jiff::fmt::temporal::DateTimePrinter;
+
 /// The line that begins each record.
 pub(super) const VERSION: &str = "WARC/1.1\r\n";
 
@@ -42,15 +44,21 @@ impl Fields {
 
 /// Adds a line `name: value` to a head, or to a block of `application/warc-fields`; no value can end it early.
 pub(super) fn add(text: &mut String, name: &str, value: &str) {
+    text.reserve(name.len() + value.len() + 4);
     text.push_str(name);
     text.push_str(": ");
-    text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        text.push_str(value);
+    } else {
+        text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    }
     text.push_str("\r\n");
 }
 
 /// Writes a time as WARC 1.1 wants it: UTC, to the microsecond.
 pub(super) fn date(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+    PRINTER.timestamp_to_string(&at)
 }
 
 /// Writes a record ID: a URN of a UUID (version 8, RFC 9562 section 5.8) made from what identifies the
@@ -66,7 +74,8 @@ pub(super) fn record_id(parts: &[&[u8]]) -> String {
     }
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    format!("<urn:uuid:{}>", uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    let urn = uuid::Builder::from_custom_bytes(bytes).into_uuid().urn();
+    ["<", urn.encode_lower(&mut [0; uuid::fmt::Urn::LENGTH]), ">"].concat()
 }
 
 #[cfg(test)]

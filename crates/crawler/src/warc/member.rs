@@ -4,6 +4,7 @@
 //! block that has the name's place, and the checksum of what follows is kept: the name is entered without compressing again.
 
 use std::cell::RefCell;
+use std::io::{BufRead, ErrorKind};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -18,8 +19,14 @@ const NO_NAME: &str = "<urn:uuid:00000000-0000-0000-0000-000000000000>";
 
 const NAME_FIELD: &str = "WARC-Warcinfo-ID: ";
 
+/// Bytes of the version line and that of the name.
+const NAME_LINE: usize = VERSION.len() + NAME_FIELD.len() + NO_NAME.len() + 2;
+
 /// Compression method deflate, no flags, no time, fastest, unknown system (RFC 1952 section 2.3.1).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+
+/// The flag of a header with a comment behind it, which ends with a zero (RFC 1952 section 2.3.1).
+pub(super) const COMMENT: u8 = 1 << 4;
 
 thread_local! {
     // A compressor's state is about 250 KB: made once per thread, reset for each member.
@@ -77,7 +84,7 @@ pub(super) fn stamp(bytes: &mut [u8], stamp: &Stamp, name: &str) {
     let line = name_line(name);
     let member = &mut bytes[stamp.from..stamp.to];
     let place = HEADER.len() + 5;
-    if line.len() != name_line(NO_NAME).len() || member.len() < place + line.len() + 8 {
+    if line.len() != NAME_LINE || member.len() < place + line.len() + 8 {
         return;
     }
     member[place..place + line.len()].copy_from_slice(line.as_bytes());
@@ -87,7 +94,7 @@ pub(super) fn stamp(bytes: &mut [u8], stamp: &Stamp, name: &str) {
 }
 
 fn name_line(name: &str) -> String {
-    format!("{VERSION}{NAME_FIELD}{name}\r\n")
+    [VERSION, NAME_FIELD, name, "\r\n"].concat()
 }
 
 fn checksum(line: &str, (sum, amount): (u32, u64)) -> u32 {
@@ -101,6 +108,17 @@ fn checksum(line: &str, (sum, amount): (u32, u64)) -> u32 {
 fn trailer(out: &mut Vec<u8>, sum: u32, length: usize) {
     out.extend(sum.to_le_bytes());
     out.extend((length as u32).to_le_bytes());
+}
+
+/// Reads the header of a member as this crawler writes them, to where the deflate stream begins.
+pub(super) fn skip_header(source: &mut impl BufRead) -> std::io::Result<()> {
+    let mut header = HEADER;
+    source.read_exact(&mut header)?;
+    match header {
+        [0x1f, 0x8b, 8, 0, ..] => Ok(()),
+        [0x1f, 0x8b, 8, COMMENT, ..] => source.skip_until(0).map(drop),
+        _ => Err(ErrorKind::InvalidData.into()),
+    }
 }
 
 /// Appends the parts as one deflate stream; returns their checksum.
@@ -135,9 +153,14 @@ fn stored_block(out: &mut Vec<u8>, bytes: &[u8], is_last: bool) {
     out.extend_from_slice(bytes);
 }
 
+/// The compressor isn't called for less space.
+const LEAST_SPACE: usize = 512;
+
 fn feed(compress: &mut Compress, mut input: &[u8], out: &mut Vec<u8>, flush: FlushCompress) {
     loop {
-        out.reserve((input.len() / 3).max(4096));
+        if out.capacity() - out.len() < LEAST_SPACE {
+            out.reserve((input.len() / 3).max(4096));
+        }
         let before = compress.total_in();
         let status = compress.compress_vec(input, out, flush);
         input = &input[(compress.total_in() - before) as usize..];

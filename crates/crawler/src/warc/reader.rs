@@ -1,7 +1,8 @@
 //! Reads archive files: one record by its location, or a whole file, with all checks.
 
-use super::{Error, Fault, Location, Place, Record, Result, name};
+use super::{Error, Fault, Location, Place, Record, Result, member, name};
 use flate2::bufread::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MAX_RECORD: u64 = 1 << 30;
 
 /// Bytes that are decoded at a time until a record's heads are complete.
-const HEAD_STEP: u64 = 2 << 10;
+const HEAD_STEP: usize = 2 << 10;
 
 /// Reads and checks the record at a location.
 ///
@@ -27,6 +28,7 @@ pub fn read(dir: &Path, location: &Location) -> Result<Record> {
         source: Counted { inner: BufReader::new(file), offset: location.offset },
         path,
         is_over: false,
+        heads: None,
     };
     match reader.next() {
         Some(Ok(record)) if record.length == location.length => Ok(record),
@@ -46,6 +48,8 @@ pub struct Reader {
     source: Counted<BufReader<File>>,
     path: PathBuf,
     is_over: bool,
+    /// What [`Reader::head`] decodes with, once it was called: some 48 KB.
+    heads: Option<Decompress>,
 }
 
 impl Reader {
@@ -59,7 +63,7 @@ impl Reader {
         let mut file = File::open(path).map_err(Error::io("open", path))?;
         file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
         let source = Counted { inner: BufReader::new(file), offset };
-        Ok(Self { source, path: path.to_owned(), is_over: false })
+        Ok(Self { source, path: path.to_owned(), is_over: false, heads: None })
     }
 
     fn fault(&self, offset: u64, fault: Fault) -> Error {
@@ -84,18 +88,30 @@ impl Reader {
         let ahead = offset.cast_signed().wrapping_sub(self.source.offset.cast_signed());
         self.source.inner.seek_relative(ahead).map_err(Error::io("read", &self.path))?;
         self.source.offset = offset;
-        let mut bytes = Vec::new();
-        let mut decoder = GzDecoder::new(&mut self.source);
-        let read = loop {
-            match decoder.by_ref().take(HEAD_STEP).read_to_end(&mut bytes) {
-                Ok(0) => break Ok(()),
-                Ok(_) if has_heads(&bytes) => break Ok(()),
-                Ok(_) => {}
-                Err(error) => break Err(error),
-            }
-        };
-        read.map_err(|error| self.failed(offset, error))?;
+        let mut bytes = Vec::with_capacity(HEAD_STEP);
+        self.decode_heads(&mut bytes).map_err(|error| self.failed(offset, error))?;
         Record::split(bytes, offset, length).map_err(|fault| self.fault(offset, fault))
+    }
+
+    /// Decodes the member at this place until the heads are complete, with a decoder that is made once.
+    fn decode_heads(&mut self, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+        member::skip_header(&mut self.source)?;
+        let decoder = self.heads.get_or_insert_with(|| Decompress::new(false));
+        decoder.reset(false);
+        loop {
+            bytes.reserve(HEAD_STEP);
+            let input = self.source.fill_buf()?;
+            let is_end = input.is_empty();
+            let before = decoder.total_in();
+            let status = decoder.decompress_vec(input, bytes, FlushDecompress::None)?;
+            self.source.consume((decoder.total_in() - before) as usize);
+            if status == Status::StreamEnd || has_heads(bytes) {
+                return Ok(());
+            }
+            if is_end {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
     }
 
     fn record(&mut self, offset: u64) -> Result<Record> {

@@ -68,7 +68,7 @@ impl Record {
         if lines.next() != Some("WARC/1.1") {
             return Err(Fault::Head(1));
         }
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(16);
         for (index, line) in lines.enumerate() {
             let (name, value) = line.split_once(": ").ok_or(Fault::Head(index + 2))?;
             fields.push((name.to_owned(), value.to_owned()));

@@ -13,6 +13,7 @@ use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
 use super::fields::{Fields, add, date, record_id};
+use super::member::COMMENT;
 use super::{Error, Fault, Location, Result, name};
 
 /// Longest comment of a gzip header: readers bound it at 64 KiB.
@@ -125,7 +126,6 @@ fn stored(plain: &[u8]) -> Vec<u8> {
 }
 
 fn frame(plain: &[u8], deflated: &[u8], gap: u64) -> Vec<u8> {
-    const COMMENT: u8 = 1 << 4;
     const UNKNOWN_SYSTEM: u8 = 255;
     let mut crc = Crc::new();
     crc.update(plain);
