@@ -10,7 +10,7 @@ use crate::url::CrawlUrl;
 /// One event.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum CrawlEvent {
+pub enum CrawlEvent<'a> {
     /// A response was read and settled.
     Page {
         /// The URL.
@@ -27,8 +27,8 @@ pub enum CrawlEvent {
         /// Whether the URL may be fetched.
         allowed: bool,
     },
-    /// A decision went to the ledger.
-    Decided(Box<Decision>),
+    /// A decision goes to the ledger.
+    Decided(&'a Decision),
     /// Everything counted in these totals is durable now.
     Committed(Totals),
     /// The state of the crawl, about once a second.

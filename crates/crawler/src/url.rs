@@ -347,8 +347,20 @@ impl Origin {
 
 /// A URL as text. `path` begins with `/`, or is empty.
 pub(crate) fn written(scheme: Scheme, host: &str, port: Option<u16>, path: &str) -> String {
-    let port = port.map(|port| format!(":{port}"));
-    [scheme.as_str(), "://", host, port.as_deref().unwrap_or_default(), path].concat()
+    use fmt::Write as _;
+
+    const MOST_OF_PORT: usize = ":65535".len();
+    let scheme = scheme.as_str();
+    let mut text = String::with_capacity(scheme.len() + 3 + host.len() + MOST_OF_PORT + path.len());
+    for part in [scheme, "://", host] {
+        text.push_str(part);
+    }
+    if let Some(port) = port {
+        // A text takes everything.
+        let _taken = write!(text, ":{port}");
+    }
+    text.push_str(path);
+    text
 }
 
 impl fmt::Display for Origin {

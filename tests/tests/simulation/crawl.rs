@@ -213,7 +213,7 @@ impl<S: Store> Crawl<S> {
         let post = self.post.lock().unwrap_or_else(PoisonError::into_inner).take();
         let has_post = post.is_some();
         let (waited, judged) = (Arc::clone(&self.waited), Arc::clone(&self.judged));
-        let listener = move |event| match event {
+        let listener = move |event: CrawlEvent<'_>| match event {
             // One of several partitions also waits for letters.
             CrawlEvent::Step(step) if !has_post => steps.check(step),
             CrawlEvent::Progress(progress) => {
@@ -225,8 +225,8 @@ impl<S: Store> Crawl<S> {
                 judged.push((url, *evidence, allowed));
             }
             CrawlEvent::Decided(decision) => {
-                assert!(has_known_words(&decision), "words that no document lists: {decision:?}");
-                decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
+                assert!(has_known_words(decision), "words that no document lists: {decision:?}");
+                decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision.clone());
             }
             CrawlEvent::Committed(totals) => {
                 *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = totals.requests;

@@ -139,7 +139,7 @@ fn open(
         None => Totals::default(),
     };
     *counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted::of(totals);
-    let listener = move |event| {
+    let listener = move |event: CrawlEvent<'_>| {
         if let CrawlEvent::Committed(now) = event {
             counted.lock().unwrap_or_else(PoisonError::into_inner).now = now;
         }

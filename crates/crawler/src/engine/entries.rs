@@ -33,7 +33,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if has_clock && decision.evidence.robots.is_none() {
             decision.evidence = decision.evidence.with_clock(self.clock.now().mono);
         }
-        (self.reports.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
+        (self.reports.listener)(CrawlEvent::Decided(&decision));
         if self.settings.ledger == LedgerLevel::Off {
             return;
         }

@@ -81,7 +81,7 @@ use crate::visit::VisitContext;
 const SKIPS_REMEMBERED: usize = 500_000;
 
 /// Receives events. Called in the loop: it must not wait.
-pub type Listener = Box<dyn FnMut(CrawlEvent) + Send>;
+pub type Listener = Box<dyn FnMut(CrawlEvent<'_>) + Send>;
 
 /// The leases of the visits under way.
 type Leases = HashMap<tokio::task::Id, Lease>;

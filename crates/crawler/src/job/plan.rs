@@ -52,7 +52,7 @@ async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobE
     });
     let planner: Arc<Mutex<Planner>> = Arc::default();
     let collected = Arc::clone(&planner);
-    let listener = move |event| {
+    let listener = move |event: CrawlEvent<'_>| {
         if let CrawlEvent::Judged { url, evidence, allowed } = event {
             collected.lock().unwrap_or_else(PoisonError::into_inner).judged(&url, &evidence, allowed);
         }

@@ -72,8 +72,10 @@ pub struct Ledger {
     state: State,
     /// The chain's head before the first loose entry.
     before: Head,
-    /// The loose entries, each with the head after it.
-    loose: Vec<(Decision, Head)>,
+    /// The loose entries.
+    loose: Vec<Decision>,
+    /// The head after each of them.
+    heads: Vec<Head>,
     /// First entries of the loose values.
     values: Vec<u64>,
     /// Entries that fill a folded value, as far as is known.
@@ -94,6 +96,7 @@ impl Ledger {
                 state,
                 before: first,
                 loose: Vec::new(),
+                heads: Vec::new(),
                 values: Vec::new(),
                 filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
             });
@@ -103,6 +106,7 @@ impl Ledger {
             state: State { loose: state.count, ..state },
             before: state.head,
             loose: Vec::new(),
+            heads: Vec::new(),
             values: Vec::new(),
             filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
         };
@@ -115,6 +119,7 @@ impl Ledger {
             state,
             before: state.head,
             loose: Vec::new(),
+            heads: Vec::new(),
             values: Vec::new(),
             filling: Filling::new(MOST_ENTRIES, MOST_ENTRIES),
         };
@@ -134,7 +139,8 @@ impl Ledger {
             for decision in block.decisions {
                 let Ok(next) = now.after(seq, &decision) else { return Ok(None) };
                 now = next;
-                ledger.loose.push((decision, now));
+                ledger.loose.push(decision);
+                ledger.heads.push(now);
                 seq += 1;
             }
             if now != block.after {
@@ -161,15 +167,15 @@ impl Ledger {
             let decision = Decision { at: whole_micros(decision.at), ..decision };
             self.state.head = self.state.head.after(self.state.count, &decision)?;
             self.state.count += 1;
-            self.loose.push((decision, self.state.head));
+            self.loose.push(decision);
+            self.heads.push(self.state.head);
         }
         let mut writes = Vec::new();
         if self.values.len() + 1 >= FOLD_VALUES || self.loose.len() >= FOLD_ENTRIES {
             self.fold(&mut writes);
         } else {
-            let entries: Vec<_> =
-                self.loose[self.loose.len() - added..].iter().map(|(entry, _)| entry).cloned().collect();
-            writes.push(put(first, block::write(before, self.state.head, &entries)));
+            let entries = &self.loose[self.loose.len() - added..];
+            writes.push(put(first, block::write(before, self.state.head, entries)));
             self.values.push(first);
         }
         let state = serde_json::to_vec(&self.state)?;
@@ -182,7 +188,7 @@ impl Ledger {
             writes.push(Write::remove(Tree::Ledger, value.to_be_bytes()));
         }
         let (mut seq, mut before) = (self.state.loose, self.before);
-        let (entries, heads): (Vec<_>, Vec<_>) = self.loose.drain(..).unzip();
+        let (mut entries, mut heads) = (std::mem::take(&mut self.loose), std::mem::take(&mut self.heads));
         let mut done = 0;
         while done < entries.len() {
             let rest = &entries[done..];
@@ -193,6 +199,10 @@ impl Ledger {
             seq += count as u64;
             (done, before) = (done + count, after);
         }
+        // Emptied, they keep their space for the next ones.
+        entries.clear();
+        heads.clear();
+        (self.loose, self.heads) = (entries, heads);
         self.state.loose = self.state.count;
         self.before = self.state.head;
     }

@@ -24,6 +24,9 @@ pub struct ResponseHead {
     pub content_type: Option<String>,
 }
 
+/// The fields that are looked at.
+const NAMES: [&str; 6] = ["cache-control", "expires", "date", "age", "retry-after", "content-type"];
+
 impl ResponseHead {
     /// Picks the fields out of a response's header lines; names ignore case, of repeated ones the first counts,
     /// but every Cache-Control and Retry-After line is kept.
@@ -33,7 +36,8 @@ impl ResponseHead {
             let first = |slot: &mut Option<String>| {
                 slot.get_or_insert_with(|| value.trim().to_owned());
             };
-            match name.to_ascii_lowercase().as_str() {
+            let name = NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name));
+            match name.unwrap_or_default() {
                 "cache-control" => {
                     if !head.cache_control.is_empty() {
                         head.cache_control.push_str(", ");

@@ -238,7 +238,7 @@ fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>, console: Consol
         }
         CrawlEvent::Decided(decision) => {
             if console.verbose > 1 {
-                print(&decided(&decision));
+                print(&decided(decision));
             }
             tracing::debug!(
                 target: crate::logging::DECISIONS,
