@@ -366,6 +366,23 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_json_in_ascii() {
+        // RFC 8259 section 7: what has to be escaped, and a pair of surrogates beyond the first plane.
+        for (text, quoted) in [
+            ("text/html", r#""text/html""#),
+            (r#"a"b"#, r#""a\"b""#),
+            (r"a\b", r#""a\\b""#),
+            ("a\tb\u{1}\u{7f}", r#""a\tb\u0001\u007f""#),
+            ("\u{e9}\u{1f600}", r#""\u00e9\ud83d\ude00""#),
+        ] {
+            let mut out = String::new();
+            quote(text, &mut out);
+            assert_eq!(out, quoted);
+            assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        }
+    }
+
+    #[test]
     fn the_heads_of_known_records_make_the_same_index() {
         let dir = tempfile::tempdir().unwrap();
         let (places, files) = archive(dir.path(), &["http://a.test/1", "http://a.test/2", "http://b.test/"]);
