@@ -26,10 +26,14 @@ pub fn into_without_controls<T: Deref<Target = str> + From<String>>(text: T) -> 
     }
 }
 
-fn without(text: &str, goes: fn(char) -> bool) -> Cow<'_, str> {
+/// Whether a text is printable ASCII alone.
+pub(crate) fn is_plain(text: &str) -> bool {
     // Many bytes are compared at a time, since no comparison ends the loop.
-    let is_plain = text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'));
-    if is_plain || !text.chars().any(goes) {
+    text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'))
+}
+
+fn without(text: &str, goes: fn(char) -> bool) -> Cow<'_, str> {
+    if is_plain(text) || !text.chars().any(goes) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());

@@ -356,8 +356,8 @@ pub(crate) fn written(scheme: Scheme, host: &str, port: Option<u16>, path: &str)
         text.push_str(part);
     }
     if let Some(port) = port {
-        // A text takes everything.
-        let _taken = write!(text, ":{port}");
+        // Writing to a text doesn't fail.
+        let _ = write!(text, ":{port}");
     }
     text.push_str(path);
     text

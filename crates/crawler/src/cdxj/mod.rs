@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
+use crate::clean;
 use crate::clock::instant;
 use crate::sorter::{SortError, Sorter};
 use crate::warc::{self, Reader, Record, WrittenFile};
@@ -281,8 +282,7 @@ fn quote(text: &str, out: &mut String) {
     use std::fmt::Write as _;
 
     out.push('"');
-    let is_plain = |byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
+    if clean::is_plain(text) && !text.contains(['"', '\\']) {
         out.push_str(text);
         out.push('"');
         return;

@@ -117,7 +117,7 @@ fn path_key(path: &[u8]) -> Vec<u8> {
         whole.extend_from_slice(last);
     }
     let mut path = escaped(&whole).to_ascii_lowercase();
-    // Rare, and each search costs more than the rest of the key.
+    // Few paths have a bracket, and each search costs more than the rest of the key.
     if path.contains(&b'(') {
         for session in PATH_SESSION.iter() {
             path = without(session, &path);

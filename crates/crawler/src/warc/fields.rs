@@ -2,6 +2,8 @@
 
 use jiff::fmt::temporal::DateTimePrinter;
 
+use crate::clean;
+
 /// The line that begins each record.
 pub(super) const VERSION: &str = "WARC/1.1\r\n";
 
@@ -47,7 +49,7 @@ pub(super) fn add(text: &mut String, name: &str, value: &str) {
     text.reserve(name.len() + value.len() + 4);
     text.push_str(name);
     text.push_str(": ");
-    if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if clean::is_plain(value) {
         text.push_str(value);
     } else {
         text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));

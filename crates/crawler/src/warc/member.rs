@@ -22,6 +22,9 @@ const NAME_FIELD: &str = "WARC-Warcinfo-ID: ";
 /// Bytes of the version line and that of the name.
 const NAME_LINE: usize = VERSION.len() + NAME_FIELD.len() + NO_NAME.len() + 2;
 
+/// What each header begins with: two bytes for gzip, and the compression method deflate (RFC 1952 section 2.3.1).
+pub(super) const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+
 /// Compression method deflate, no flags, no time, fastest, unknown system (RFC 1952 section 2.3.1).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
@@ -114,9 +117,9 @@ fn trailer(out: &mut Vec<u8>, sum: u32, length: usize) {
 pub(super) fn skip_header(source: &mut impl BufRead) -> std::io::Result<()> {
     let mut header = HEADER;
     source.read_exact(&mut header)?;
-    match header {
-        [0x1f, 0x8b, 8, 0, ..] => Ok(()),
-        [0x1f, 0x8b, 8, COMMENT, ..] => source.skip_until(0).map(drop),
+    match header.strip_prefix(&MAGIC) {
+        Some([0, ..]) => Ok(()),
+        Some([COMMENT, ..]) => source.skip_until(0).map(drop),
         _ => Err(ErrorKind::InvalidData.into()),
     }
 }

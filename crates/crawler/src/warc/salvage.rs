@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use super::member::MAGIC;
 use super::{Error, Reader, Record, Result};
 
 /// What a pass over a file found.
@@ -49,20 +50,19 @@ pub fn salvage(path: &Path, mut each: impl FnMut(&Record)) -> Result<Salvaged> {
 
 /// The next place where a gzip member could begin (RFC 1952 section 2.3: ID1, ID2, CM).
 fn next_header(path: &Path, from: u64) -> Result<Option<u64>> {
-    const HEADER: &[u8] = &[0x1f, 0x8b, 8];
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     file.seek(SeekFrom::Start(from)).map_err(Error::io("read", path))?;
     let mut window = Vec::new();
     let mut at = from;
     loop {
         let read = file.by_ref().take(1 << 16).read_to_end(&mut window).map_err(Error::io("read", path))?;
-        if let Some(found) = memchr::memmem::find(&window, HEADER) {
+        if let Some(found) = memchr::memmem::find(&window, &MAGIC) {
             return Ok(Some(at + found as u64));
         }
         if read == 0 {
             return Ok(None);
         }
-        let kept = window.len().min(HEADER.len() - 1);
+        let kept = window.len().min(MAGIC.len() - 1);
         at += (window.len() - kept) as u64;
         window.drain(..window.len() - kept);
     }

@@ -24,9 +24,6 @@ pub struct ResponseHead {
     pub content_type: Option<String>,
 }
 
-/// The fields that are looked at.
-const NAMES: [&str; 6] = ["cache-control", "expires", "date", "age", "retry-after", "content-type"];
-
 impl ResponseHead {
     /// Picks the fields out of a response's header lines; names ignore case, of repeated ones the first counts,
     /// but every Cache-Control and Retry-After line is kept.
@@ -36,20 +33,22 @@ impl ResponseHead {
             let first = |slot: &mut Option<String>| {
                 slot.get_or_insert_with(|| value.trim().to_owned());
             };
-            let name = NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name));
-            match name.unwrap_or_default() {
-                "cache-control" => {
-                    if !head.cache_control.is_empty() {
-                        head.cache_control.push_str(", ");
-                    }
-                    head.cache_control.push_str(value.trim());
+            let is = |field: &str| name.eq_ignore_ascii_case(field);
+            if is("cache-control") {
+                if !head.cache_control.is_empty() {
+                    head.cache_control.push_str(", ");
                 }
-                "expires" => first(&mut head.expires),
-                "date" => first(&mut head.date),
-                "age" => first(&mut head.age),
-                "retry-after" => head.retry_after.push(value.trim().to_owned()),
-                "content-type" => first(&mut head.content_type),
-                _ => {}
+                head.cache_control.push_str(value.trim());
+            } else if is("expires") {
+                first(&mut head.expires);
+            } else if is("date") {
+                first(&mut head.date);
+            } else if is("age") {
+                first(&mut head.age);
+            } else if is("retry-after") {
+                head.retry_after.push(value.trim().to_owned());
+            } else if is("content-type") {
+                first(&mut head.content_type);
             }
         }
         head

@@ -76,7 +76,7 @@ impl Edges {
     fn push<S: Simd>(&mut self, simd: S, at: usize, bits: u64) {
         let at = at as u32;
         let all = bits.count_ones() as usize;
-        // Always as many as there may be, or eight at a time: nobody can predict how many there are.
+        // Always half a window, or eight at a time: the processor couldn't predict how many there are.
         let places = &mut self.places[self.filled..][..WINDOW];
         if S::u8s::LEN == WINDOW {
             let offsets = u8x64::simd_from(simd, OFFSETS).compress(mask8x64::from_bitmask(simd, bits));

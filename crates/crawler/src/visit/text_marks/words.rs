@@ -38,7 +38,7 @@ impl Words {
         let mut words = words;
         while let Some([start, end]) = words.first() {
             let mut all = 0;
-            // Nothing in here depends on how long a word is: nobody can predict that.
+            // No branch in here depends on a word's length, which the processor couldn't predict.
             for (hash, [start, end]) in self.hashes[self.filled..].iter_mut().zip(words) {
                 let Some(short) = hash_of_short(html, *start as usize, *end as usize) else { break };
                 *hash = short;
