@@ -1,6 +1,7 @@
 //! Table `skipped`: the URLs that were found and not fetched, each once, with the final reason.
 
 use std::collections::HashMap;
+use std::iter::Chain;
 
 use jiff::Timestamp;
 
@@ -11,10 +12,10 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
-use crate::page_store;
+use crate::page_store::{self, StoredPage};
 use crate::record::{Decided, Decision, Layer, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
-use crate::store::{AnyStore, Store, Tree};
+use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 row! {
@@ -44,7 +45,15 @@ impl View {
     /// was denied or failed without a response is listed for that reason, whatever later links to it decide. Memory: some
     /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        let (skips, parked) = self.ledger_and_parked()?;
+        self.skipped_beside(page_store::scan(self.store()).map(answered))
+    }
+
+    /// As [`View::skipped`], with what the caller has read of all pages: the fingerprint of each, and whether it was answered.
+    pub(super) fn skipped_beside(
+        &self,
+        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>>,
+    ) -> Result<Chain<LedgerSkips<'_>, ParkedUrls<'_>>, ViewError> {
+        let (skips, parked) = self.ledger_and_parked(pages)?;
         Ok(skips.chain(parked))
     }
 
@@ -53,15 +62,17 @@ impl View {
     pub(crate) fn skipped_in_ledger(
         &self,
     ) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        Ok(self.ledger_and_parked()?.0)
+        Ok(self.ledger_and_parked(page_store::scan(self.store()).map(answered))?.0)
     }
 
-    fn ledger_and_parked(&self) -> Result<(LedgerSkips<'_>, ParkedUrls<'_>), ViewError> {
+    fn ledger_and_parked(
+        &self,
+        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>>,
+    ) -> Result<(LedgerSkips<'_>, ParkedUrls<'_>), ViewError> {
         let mut met = self.sorter();
-        for page in page_store::scan(self.store()) {
-            let page = page?;
-            let is_answered = page.read::<PageUrl>()?.status.is_some();
-            met.push_parts(&[&page.page.0.to_be_bytes(), &[Met::PAGE, u8::from(is_answered)]])?;
+        for page in pages {
+            let (page, is_answered) = page?;
+            met.push_parts(&[&page.0.to_be_bytes(), &[Met::PAGE, u8::from(is_answered)]])?;
         }
         let mut parked_url = 0_u64;
         for stored in stored_queue(self.store())? {
@@ -125,6 +136,12 @@ impl View {
         url.judge(&mut decided, &mut waiting)?;
         Ok((decided.sorted()?, waiting.sorted()?))
     }
+}
+
+/// A page's fingerprint, and whether it was answered.
+fn answered(page: Result<StoredPage, StoreError>) -> Result<(Fingerprint, bool), ViewError> {
+    let page = page?;
+    Ok((page.page, page.read::<PageUrl>()?.status.is_some()))
 }
 
 /// A decision that ends a URL's way, other than those about a link to it.
@@ -203,7 +220,7 @@ impl Met {
 }
 
 /// The decisions that count, from the ledger's end.
-struct LedgerSkips<'a> {
+pub(super) struct LedgerSkips<'a> {
     view: &'a View,
     ids: HostIds,
     decided: Sorted,
@@ -269,7 +286,7 @@ fn skipped_row(decision: Decision) -> SkippedRow {
 }
 
 /// The URLs that are queued for skipped hosts.
-struct ParkedUrls<'a> {
+pub(super) struct ParkedUrls<'a> {
     view: &'a View,
     queue: StoredQueue<'a, AnyStore>,
     parked_at: HashMap<String, Timestamp>,

@@ -16,7 +16,8 @@ use crate::commit::Totals;
 use crate::config::{CliOverrides, Record, load, read_record, read_record_text};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
-use crate::record::{EndRecord, RUN_END};
+use crate::page_store;
+use crate::record::{EndRecord, PageRecord, RUN_END};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -147,8 +148,23 @@ impl View {
         };
         let (agent, record) = self.settings();
         let mut reached = Reached::default();
-        let (skipped, mut held_back) = self.skip_reasons(&mut reached)?;
+        let mut pages = Pages::default();
+        let skipped = self.skip_reasons(&mut pages, &mut reached)?;
         let end = meta(RUN_END)?.and_then(|text| serde_json::from_str(&text).ok());
+        for unreachable in self.unreachable() {
+            *pages.errors.entry(unreachable?.kind).or_default() += 1;
+        }
+        // The stored URLs, in place of the crawl's own counters, which count visits.
+        let totals = Totals {
+            pages: pages.fetched,
+            resources: pages.resources,
+            redirects: pages.redirects,
+            failed: pages.errors.values().sum(),
+            skipped: skipped.iter().map(|counted| counted.count).sum(),
+            indexed: pages.indexed,
+            archived: pages.archived,
+            ..totals
+        };
         let mut summary = Summary {
             v: 1,
             crawl_id: meta("crawl_id")?.unwrap_or_default(),
@@ -161,13 +177,13 @@ impl View {
             complete: true,
             totals,
             queued: 0,
-            statuses: BTreeMap::new(),
-            errors: BTreeMap::new(),
+            statuses: pages.statuses,
+            errors: pages.errors,
             limits: Vec::new(),
-            indexed: 0,
-            noindex: 0,
-            archived: 0,
-            followed: 0,
+            indexed: pages.indexed,
+            noindex: pages.noindex,
+            archived: pages.archived,
+            followed: pages.followed,
             skipped,
             sitemaps_known: 0,
             sitemaps: Vec::new(),
@@ -180,8 +196,7 @@ impl View {
             hosts: Vec::new(),
             head: ledger::head(self.store())?,
         };
-        self.count_pages(&mut summary, &mut reached, &mut held_back)?;
-        self.count_hosts(&mut summary, &held_back, &mut reached)?;
+        self.count_hosts(&mut summary, &pages.held_back, &mut reached)?;
         for sitemap in self.sitemaps() {
             let sitemap = sitemap?;
             reached.sitemap(sitemap.detail.as_deref());
@@ -211,53 +226,6 @@ impl View {
         (settings.map(|settings| settings.agent.user_agent()), record)
     }
 
-    /// Counts the stored URLs, in place of the crawl's own counters, which count visits.
-    fn count_pages(
-        &self,
-        summary: &mut Summary,
-        reached: &mut Reached,
-        held_back: &mut HeldBackBy,
-    ) -> Result<(), ViewError> {
-        summary.totals = Totals {
-            pages: 0,
-            resources: 0,
-            redirects: 0,
-            failed: 0,
-            skipped: summary.skipped.iter().map(|counted| counted.count).sum(),
-            indexed: 0,
-            archived: 0,
-            ..summary.totals
-        };
-        for record in self.page_records() {
-            let record = record?;
-            reached.page(&record);
-            if let Some(status) = record.status {
-                *summary.statuses.entry(status).or_default() += 1;
-            }
-            summary.indexed += u64::from(record.indexed);
-            summary.noindex += u64::from(record.is_withheld() && record.error.is_none());
-            summary.archived += u64::from(record.archived);
-            let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
-            summary.followed += u64::from(record.followed && is_success);
-            if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {
-                held_back.entry(url.host().to_owned()).or_default().cut(limit);
-            }
-            match record.error {
-                Some(kind) => *summary.errors.entry(kind).or_default() += 1,
-                None if is_success && record.resource => summary.totals.resources += 1,
-                None if is_success => summary.totals.pages += 1,
-                None => summary.totals.redirects += 1,
-            }
-        }
-        for unreachable in self.unreachable() {
-            *summary.errors.entry(unreachable?.kind).or_default() += 1;
-        }
-        summary.totals.failed = summary.errors.values().sum();
-        summary.totals.indexed = summary.indexed;
-        summary.totals.archived = summary.archived;
-        Ok(())
-    }
-
     fn count_hosts(
         &self,
         summary: &mut Summary,
@@ -285,16 +253,24 @@ impl View {
         Ok(())
     }
 
-    fn skip_reasons(&self, reached: &mut Reached) -> Result<(Vec<Counted>, HeldBackBy), ViewError> {
+    /// The reasons of skipped URLs. Counts the pages on its way, since it needs all of them as well.
+    fn skip_reasons(&self, pages: &mut Pages, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-        let mut by_host = HeldBackBy::new();
-        for row in self.skipped()? {
+        let counted = page_store::scan(self.store()).map(|page| {
+            let page = page?;
+            let record = self.shown(page.record()?);
+            let is_answered = record.status.is_some();
+            reached.page(&record);
+            pages.add(record);
+            Ok((page.page, is_answered))
+        });
+        for row in self.skipped_beside(counted)? {
             let row = row?;
-            hold_back(&mut by_host, &row);
+            hold_back(&mut pages.held_back, &row);
             reached.skipped(&row.reason);
             *reasons.entry(row.reason.to_string()).or_default() += 1;
         }
-        Ok((most_frequent(reasons), by_host))
+        Ok(most_frequent(reasons))
     }
 
     fn robots_states(&self, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
@@ -310,6 +286,45 @@ impl View {
             }
         }
         Ok(most_frequent(states))
+    }
+}
+
+/// What was counted of the stored pages.
+#[derive(Debug, Default)]
+struct Pages {
+    /// With status 2xx, resources not among them.
+    fetched: u64,
+    resources: u64,
+    redirects: u64,
+    statuses: BTreeMap<u16, u64>,
+    errors: BTreeMap<String, u64>,
+    indexed: u64,
+    noindex: u64,
+    archived: u64,
+    followed: u64,
+    /// What keeps parts of them back, and URLs that aren't stored.
+    held_back: HeldBackBy,
+}
+
+impl Pages {
+    fn add(&mut self, record: PageRecord) {
+        if let Some(status) = record.status {
+            *self.statuses.entry(status).or_default() += 1;
+        }
+        self.indexed += u64::from(record.indexed);
+        self.noindex += u64::from(record.is_withheld() && record.error.is_none());
+        self.archived += u64::from(record.archived);
+        let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
+        self.followed += u64::from(record.followed && is_success);
+        if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {
+            self.held_back.entry(url.host().to_owned()).or_default().cut(limit);
+        }
+        match record.error {
+            Some(kind) => *self.errors.entry(kind).or_default() += 1,
+            None if is_success && record.resource => self.resources += 1,
+            None if is_success => self.fetched += 1,
+            None => self.redirects += 1,
+        }
     }
 }
 
