@@ -8,8 +8,14 @@ const WORTH_IT: usize = 1024;
 /// No value unpacks to more than this, whatever its header says.
 const MOST: usize = 64 * 1024 * 1024;
 
+/// Bytes before a compressed value: its encoding and its length, unpacked.
+const HEADER: usize = 5;
+
+/// A thread keeps no more than this to compress into.
+const MOST_KEPT: usize = 64 * 1024;
+
 thread_local! {
-    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    static PACKER: RefCell<Option<Packer>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -60,14 +66,8 @@ pub(crate) fn pack(plain: Vec<u8>) -> Vec<u8> {
 
 /// Packs a value; from this length on it is compressed where that makes it shorter.
 pub(crate) fn pack_from(plain: Vec<u8>, worth_it: usize) -> Vec<u8> {
-    if plain.len() >= worth_it
-        && let Some(packed) = compress(&plain)
-        && packed.len() + 5 < plain.len()
-    {
-        let mut out = Vec::with_capacity(packed.len() + 5);
-        out.push(1);
-        out.extend((plain.len() as u32).to_be_bytes());
-        out.extend(packed);
+    let mut out = Vec::new();
+    if plain.len() >= worth_it && compress_onto(&mut out, &plain) {
         return out;
     }
     let mut out = plain;
@@ -75,12 +75,46 @@ pub(crate) fn pack_from(plain: Vec<u8>, worth_it: usize) -> Vec<u8> {
     out
 }
 
-fn compress(plain: &[u8]) -> Option<Vec<u8>> {
-    COMPRESSOR.with_borrow_mut(|slot| {
-        if slot.is_none() {
-            *slot = zstd::bulk::Compressor::new(1).ok();
+/// Packs a value as [`pack`], behind what is there already.
+pub(crate) fn pack_onto(out: &mut Vec<u8>, plain: &[u8]) {
+    if plain.len() < WORTH_IT || !compress_onto(out, plain) {
+        out.reserve_exact(plain.len() + 1);
+        out.push(0);
+        out.extend_from_slice(plain);
+    }
+}
+
+/// A compressor, and where it writes.
+struct Packer {
+    compressor: zstd::bulk::Compressor<'static>,
+    packed: Vec<u8>,
+}
+
+/// Adds a value in its compressed form; false, and nothing is added, where that isn't shorter.
+fn compress_onto(out: &mut Vec<u8>, plain: &[u8]) -> bool {
+    PACKER.with_borrow_mut(|slot| {
+        let packer = match slot {
+            Some(packer) => packer,
+            None => match zstd::bulk::Compressor::new(1) {
+                Ok(compressor) => slot.insert(Packer { compressor, packed: Vec::new() }),
+                Err(_) => return false,
+            },
+        };
+        let Packer { compressor, packed } = packer;
+        packed.clear();
+        packed.reserve(zstd::zstd_safe::compress_bound(plain.len()));
+        let is_shorter =
+            compressor.compress_to_buffer(plain, packed).is_ok() && packed.len() + HEADER < plain.len();
+        if is_shorter {
+            out.reserve_exact(packed.len() + HEADER);
+            out.push(1);
+            out.extend((plain.len() as u32).to_be_bytes());
+            out.extend_from_slice(packed);
         }
-        slot.as_mut()?.compress(plain).ok()
+        if packed.capacity() > MOST_KEPT {
+            *packed = Vec::new();
+        }
+        is_shorter
     })
 }
 

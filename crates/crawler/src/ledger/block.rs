@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::columns::{Column, Reader, Texts, Writer, pull, push};
 use super::{Head, LedgerError};
 use crate::clock::Boot;
+use crate::packed::pack_onto;
 use crate::record::{
     Decision, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
     RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
@@ -42,12 +43,12 @@ pub(super) fn write(before: Head, after: Head, decisions: &[Decision]) -> Vec<u8
     for decision in decisions {
         put(&mut writer, &mut state, &mut robots, decision);
     }
-    let columns = writer.finish();
-    let mut plain = Vec::with_capacity(columns.len() + size_of::<u64>());
+    let mut plain = Vec::with_capacity(writer.most() + size_of::<u64>());
     push(&mut plain, decisions.len() as u64);
-    plain.extend_from_slice(&columns);
-    let packed = crate::packed::pack(plain);
-    [&[FORM][..], &before.0, &after.0, &packed].concat()
+    writer.finish(&mut plain);
+    let mut out = [&[FORM][..], &before.0, &after.0].concat();
+    pack_onto(&mut out, &plain);
+    out
 }
 
 /// Reads a stored value.

@@ -149,16 +149,22 @@ impl Writer {
         self.number(column, 0);
     }
 
-    /// Puts the columns behind one another, each behind its length.
-    pub(super) fn finish(self) -> Vec<u8> {
-        let parts = || self.columns.iter().chain(&self.lengths).chain(&self.bytes);
-        let mut out = Vec::with_capacity(parts().map(|part| part.len() + 4).sum());
-        push(&mut out, COLUMNS as u64);
-        for part in parts() {
-            push(&mut out, part.len() as u64);
+    fn parts(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.columns.iter().chain(&self.lengths).chain(&self.bytes)
+    }
+
+    /// Bytes that [`Writer::finish`] adds at most.
+    pub(super) fn most(&self) -> usize {
+        4 + self.parts().map(|part| part.len() + 4).sum::<usize>()
+    }
+
+    /// Adds the columns, each behind its length.
+    pub(super) fn finish(&self, out: &mut Vec<u8>) {
+        push(out, COLUMNS as u64);
+        for part in self.parts() {
+            push(out, part.len() as u64);
             out.extend_from_slice(part);
         }
-        out
     }
 }
 
@@ -277,7 +283,9 @@ mod tests {
             for text in texts.iter().chain(&texts) {
                 writer.text(Column::Words, Texts::Words, text);
             }
-            let plain = writer.finish();
+            let mut plain = Vec::new();
+            writer.finish(&mut plain);
+            prop_assert!(plain.len() <= writer.most());
             let mut reader = Reader::open(&plain).unwrap();
             for number in &numbers {
                 prop_assert_eq!(reader.number(Column::At).unwrap(), *number);

@@ -2,7 +2,7 @@
 
 use crate::causes::Cause;
 use crate::frontier::HostId;
-use crate::packed::{pack, unpack};
+use crate::packed::{pack_onto, unpack};
 use crate::url::Fingerprint;
 
 /// Format of a value of whole runs: the links are in tree `links`.
@@ -13,6 +13,9 @@ const TOGETHER: u8 = 2;
 
 /// Bytes of a page in the head of a value: host, fingerprint, whether it has links.
 const HEAD: usize = 4 + 8 + 1;
+
+/// Bytes that the length of a record or of links takes at most, and a number of pages.
+const NUMBER: usize = 5;
 
 /// A page's record and links, as they are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,33 +61,37 @@ fn bad(cause: impl Into<Cause>) -> Bad {
 }
 
 /// Packs records; their links, where they have any, go into tree `links`.
-pub(super) fn write_apart<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
+pub(super) fn write_apart(entries: &[Entry]) -> Vec<u8> {
     write(APART, entries)
 }
 
 /// Packs records with their links.
-pub(super) fn write_together<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
+pub(super) fn write_together(entries: &[Entry]) -> Vec<u8> {
     write(TOGETHER, entries)
 }
 
-fn write<'a>(form: u8, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
-    let (mut heads, mut plain, mut links) = (Vec::new(), Vec::new(), Vec::new());
-    let mut count = 0;
+fn write(form: u8, entries: &[Entry]) -> Vec<u8> {
+    let links = |entry: &Entry| match &entry.links {
+        Links::Here(bytes) if form == TOGETHER => bytes.len() + NUMBER,
+        _ => 0,
+    };
+    let sizes = entries.iter().map(|entry| entry.record.len() + NUMBER + links(entry));
+    let mut plain = Vec::with_capacity(sizes.sum());
+    let mut out = Vec::with_capacity(1 + NUMBER + entries.len() * HEAD);
+    out.push(form);
+    number(&mut out, entries.len() as u64);
     for entry in entries {
-        count += 1;
-        heads.extend(entry.host.key());
-        heads.extend(entry.page.0.to_be_bytes());
-        heads.push(u8::from(entry.links.is_any()));
+        out.extend(entry.host.key());
+        out.extend(entry.page.0.to_be_bytes());
+        out.push(u8::from(entry.links.is_any()));
         push(&mut plain, &entry.record);
+    }
+    for entry in entries {
         if let (TOGETHER, Links::Here(bytes)) = (form, &entry.links) {
-            push(&mut links, bytes);
+            push(&mut plain, bytes);
         }
     }
-    plain.append(&mut links);
-    let mut out = vec![form];
-    number(&mut out, count);
-    out.extend(heads);
-    out.extend(pack(plain));
+    pack_onto(&mut out, &plain);
     out
 }
 
@@ -149,18 +156,20 @@ pub(super) fn each_record(value: &[u8], mut give: impl FnMut(PageKey, &[u8])) ->
 }
 
 /// Packs the links of pages, each with its number.
-pub(super) fn write_links<'a>(first: u64, pages: impl IntoIterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
-    let (mut heads, mut plain) = (Vec::new(), Vec::new());
-    let mut count = 0;
+pub(super) fn write_links<'a>(
+    first: u64,
+    pages: impl ExactSizeIterator<Item = (u64, &'a [u8])> + Clone,
+) -> Vec<u8> {
+    let sizes = pages.clone().map(|(_, links)| links.len() + NUMBER);
+    let mut plain = Vec::with_capacity(sizes.sum());
+    let mut out = Vec::with_capacity(1 + NUMBER + 2 * pages.len());
+    out.push(APART);
+    number(&mut out, pages.len() as u64);
     for (page, links) in pages {
-        count += 1;
-        number(&mut heads, page - first);
+        number(&mut out, page - first);
         push(&mut plain, links);
     }
-    let mut out = vec![APART];
-    number(&mut out, count);
-    out.extend(heads);
-    out.extend(pack(plain));
+    pack_onto(&mut out, &plain);
     out
 }
 

@@ -30,7 +30,7 @@ pub struct LinkRecord {
 }
 
 /// The first byte of encoded links.
-const FORMAT: u8 = 2;
+pub(super) const FORMAT: u8 = 2;
 
 /// A page's links in bytes; none for none.
 pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
@@ -41,7 +41,7 @@ pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
 }
 
 /// The beginning of encoded links, with capacity for about as many bytes as they take.
-pub(super) fn begin(links: &[LinkRecord]) -> Vec<u8> {
+fn begin(links: &[LinkRecord]) -> Vec<u8> {
     let sizes = links.iter().map(|link| link.to.len() + link.rel.len() + link.text.len() + 24);
     let mut bytes = Vec::with_capacity(sizes.sum());
     bytes.push(FORMAT);

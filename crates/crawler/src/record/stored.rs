@@ -70,7 +70,9 @@ impl Seal {
         if links.is_empty() {
             seal.0.copy_within(..8, 8);
         } else {
-            seal.0[8..].copy_from_slice(&Self::of(&encode_withheld_links(links)?).0[..8]);
+            // Never longer than all of them.
+            let withheld = encode_withheld_links(links, encoded.len())?;
+            seal.0[8..].copy_from_slice(&Self::of(&withheld).0[..8]);
         }
         Ok(seal)
     }

@@ -7,10 +7,12 @@
 use jiff::fmt::rfc2822::{self, DateTimePrinter};
 use meta::SourceKind;
 use robots::StatusClass;
+use serde::ser::SerializeSeq as _;
+use serde::{Serialize, Serializer};
 
 use super::page::TELLING_HEADERS;
 use super::{About, LinkOutcome, LinkRecord, PageRecord, RecordError, link};
-use crate::extract::{Position, Rel};
+use crate::extract::Rel;
 
 impl PageRecord {
     /// True if nothing that tells of the content may be kept or shown.
@@ -96,20 +98,35 @@ pub fn withhold_links(links: &mut Vec<LinkRecord>) {
     }
 }
 
-/// What [`encode_links`] makes of the links that [`withhold_links`] leaves, without changing any.
-pub(super) fn encode_withheld_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
-    // The same layout as a `LinkRecord`: postcard writes fields one after the other, without names.
-    type Withheld<'a> =
-        (&'a str, &'a str, &'a str, &'a str, bool, LinkOutcome, Option<Position>, Option<&'a str>);
-    let withheld = links.iter().filter(|link| remains_withheld(link));
-    let withheld = withheld
-        .map(|link| (link.to.as_str(), link.kind.as_ref(), "", "", link.nofollow, link.outcome, None, None));
-    let mut all: Vec<Withheld<'_>> = Vec::with_capacity(links.len());
-    all.extend(withheld);
-    if all.is_empty() {
+/// What [`encode_links`](super::encode_links) makes of the links that [`withhold_links`] leaves, without changing any. `capacity`: bytes that
+/// these take at most.
+pub(super) fn encode_withheld_links(links: &[LinkRecord], capacity: usize) -> Result<Vec<u8>, RecordError> {
+    let count = links.iter().filter(|link| remains_withheld(link)).count();
+    if count == 0 {
         return Ok(Vec::new());
     }
-    postcard::to_extend(&all, link::begin(links)).map_err(RecordError::from)
+    let mut bytes = Vec::with_capacity(capacity);
+    bytes.push(link::FORMAT);
+    postcard::to_extend(&WithheldLinks { links, count }, bytes).map_err(RecordError::from)
+}
+
+/// Links as a withheld page keeps them.
+struct WithheldLinks<'a> {
+    links: &'a [LinkRecord],
+    /// Of which so many remain.
+    count: usize,
+}
+
+impl Serialize for WithheldLinks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.count))?;
+        for link in self.links.iter().filter(|link| remains_withheld(link)) {
+            // The same layout as a `LinkRecord`: postcard writes fields one after the other, without names.
+            let none: Option<()> = None;
+            all.serialize_element(&(&link.to, &link.kind, "", "", link.nofollow, link.outcome, none, none))?;
+        }
+        all.end()
+    }
 }
 
 /// Whether anything of a link remains when its page is withheld.
@@ -124,6 +141,7 @@ mod tests {
     use meta::{DirectiveSource, Source};
 
     use super::*;
+    use crate::extract::Position;
     use crate::record::encode_links;
 
     fn said(origin: SourceKind, directive: &str) -> DirectiveSource {
@@ -238,8 +256,8 @@ mod tests {
             link("a", "canonical", LinkOutcome::Seen),
             link("a", "", LinkOutcome::NotHttp),
         ];
-        let encoded = encode_withheld_links(&links).unwrap();
-        assert_eq!(encode_withheld_links(&links[3..]).unwrap(), encode_links(&[]).unwrap());
+        let encoded = encode_withheld_links(&links, 0).unwrap();
+        assert_eq!(encode_withheld_links(&links[3..], 0).unwrap(), encode_links(&[]).unwrap());
         withhold_links(&mut links);
         assert_eq!(encoded, encode_links(&links).unwrap());
         let bare = |outcome| LinkRecord {
