@@ -85,8 +85,8 @@ impl Packed {
     }
 }
 
-/// Whether a fingerprint is in a sorted run. Fingerprints are uniform, so its place follows from its value: about two reads of memory that no cache has, where a
-/// binary search among 10,000 makes eight. Cost among others: that of a binary search from one end.
+/// Whether a fingerprint is in a sorted run. Fingerprints are uniform, so its place follows from its value: among 10,000 that takes about two reads of memory
+/// that no cache has, where a binary search takes eight. Whatever the run, it takes no more steps than twice those of a binary search.
 fn is_among(sorted: &[Fingerprint], wanted: Fingerprint) -> bool {
     let fraction = |value: u64| ((u128::from(value) * sorted.len() as u128) >> 64) as usize;
     let expected = fraction(wanted.0);
