@@ -30,6 +30,7 @@ pub(super) fn estimate(html: &str, nodes: usize, depth: usize) -> TreeCost {
         limits: TreeCost { nodes, depth },
         open: Vec::new(),
         active: Vec::new(),
+        has_templates: false,
         in_text: false,
     };
     tags::read(html, &mut counter, 0);
@@ -43,6 +44,8 @@ struct Counter {
     open: Vec<(Name, Element)>,
     /// Active formatting elements; an empty name is a marker.
     active: Vec<Name>,
+    /// There was one, open or not.
+    has_templates: bool,
     in_text: bool,
 }
 
@@ -54,6 +57,13 @@ impl Counter {
     /// Formatting elements that may be opened again now: those after the last marker.
     fn reopened(&self) -> usize {
         self.active.iter().rev().take_while(|n| !n.as_bytes().is_empty()).count()
+    }
+
+    /// Levels of the tree down to the innermost open element. The content of a template is in a fragment, a level of its own.
+    fn depth(&self) -> usize {
+        let is_template = |&&(_, element): &&(Name, Element)| element.kind == Kind::Template;
+        let fragments = if self.has_templates { self.open.iter().filter(is_template).count() } else { 0 };
+        self.open.len() + fragments
     }
 
     fn open_at(
@@ -150,7 +160,7 @@ impl TagSink for Counter {
         if tag.namespace != Namespace::Html {
             self.cost.nodes += 1 + self.reopened();
             self.open.push((tag.name, Element::default()));
-            self.cost.depth = self.cost.depth.max(self.open.len());
+            self.cost.depth = self.cost.depth.max(self.depth());
             return;
         }
         self.end_implied(element);
@@ -158,7 +168,9 @@ impl TagSink for Counter {
             self.end_formatting(tag.name);
         }
         let implied = if matches!(element.kind, Kind::Td | Kind::Tr | Kind::TBody) { 2 } else { 0 };
-        self.cost.nodes += 1 + implied + self.reopened();
+        let is_template = element.kind == Kind::Template;
+        self.has_templates |= is_template;
+        self.cost.nodes += 1 + implied + usize::from(is_template) + self.reopened();
         if element.is(FORMATTING) {
             self.active.push(tag.name);
         }
@@ -167,7 +179,7 @@ impl TagSink for Counter {
         }
         if !element.is(VOID) {
             self.open.push((tag.name, element));
-            self.cost.depth = self.cost.depth.max(self.open.len() + implied);
+            self.cost.depth = self.cost.depth.max(self.depth() + implied);
         }
     }
 
@@ -254,6 +266,14 @@ mod tests {
         assert!(estimated(&html).nodes >= real(&html).nodes);
         let depth = estimate(&"<ul><li>".repeat(100_000), usize::MAX, 256).depth;
         assert_eq!(depth, 257);
+    }
+
+    #[test]
+    fn the_content_of_a_template_is_a_node_and_a_level_of_its_own() {
+        let html = "<template>".repeat(40);
+        let (real, estimated) = (real(&html), estimated(&html));
+        assert!(real.nodes > 80 && real.depth >= 80, "{real:?}");
+        assert!(estimated.nodes >= real.nodes && estimated.depth + 4 >= real.depth, "{estimated:?} {real:?}");
     }
 
     proptest! {
