@@ -58,7 +58,12 @@ impl Connection {
         Ok(Self { client, warned, statements: HashMap::new() })
     }
 
-    /// Runs one statement in a transaction of its own. It is prepared at its first use.
+    /// Whether it was lost.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Runs one statement, in a transaction of its own where none was begun. It is prepared at its first use.
     pub(super) async fn query(
         &mut self,
         sql: &'static str,
@@ -146,7 +151,7 @@ impl Link {
     /// The connection, opened if there is none.
     pub(super) async fn connection(&mut self) -> Result<&mut Connection, Error> {
         let open = match self.open.take() {
-            Some(open) if !open.client.is_closed() => open,
+            Some(open) if !open.is_closed() => open,
             _ => Connection::open(&self.address).await?,
         };
         Ok(self.open.insert(open))

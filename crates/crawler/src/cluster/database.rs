@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::commit::Writer;
-use super::connection::Link;
+use super::connection::{Connection, Link, Parameters};
 use super::layout::{All, Layout, open_all};
 use super::part_commit::PartCommit;
 use super::schema::Terms;
-use super::{Address, ClusterError};
+use super::{Address, ClusterError, snapshot};
+use crate::causes::Cause;
 use crate::clock;
 use crate::store::{Pair, StoreError};
 
@@ -58,15 +60,43 @@ impl Database {
     pub fn open(address: Address, patience: Duration) -> Result<Self, ClusterError> {
         let runtime = runtime()?;
         let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
+        let of_one = |(address, first): (&Arc<Address>, Connection)| {
+            let further = (1..READERS).map(|_| Link::new(Arc::clone(address), None, patience));
+            let first = Link::new(Arc::clone(address), Some(first), patience);
+            std::iter::once(first).chain(further).map(Reader::Now).collect()
+        };
+        let readers = layout.databases().iter().zip(connections).map(of_one).collect();
+        Self::with(runtime, layout, terms, readers, patience)
+    }
+
+    /// As [`Database::open`], to read all databases as they are at this moment, whatever is committed later. While it is open, the servers keep what was
+    /// replaced or removed since. A connection that is lost is opened again only where nothing changed.
+    pub(super) fn open_snapshot(address: Address, patience: Duration) -> Result<Self, ClusterError> {
+        let runtime = runtime()?;
+        let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
+        let taken = snapshot::take(connections, layout.databases(), READERS, patience);
+        let readers = runtime.block_on(taken)?;
+        let readers = readers.into_iter().map(|of_one| of_one.into_iter().map(Reader::Then).collect());
+        let readers = readers.collect();
+        Self::with(runtime, layout, terms, readers, patience)
+    }
+
+    /// `all` are the connections that read, for each database.
+    fn with(
+        runtime: Runtime,
+        layout: Layout,
+        terms: Terms,
+        all: Vec<Vec<Reader>>,
+        patience: Duration,
+    ) -> Result<Self, ClusterError> {
         let mut nodes = Vec::new();
         let mut ends = Vec::new();
-        for (address, first) in layout.databases().iter().zip(connections) {
-            let mut first = Some(first);
+        for (address, of_one) in layout.databases().iter().zip(all) {
             let mut readers = Vec::new();
-            for _ in 0..READERS {
+            for reader in of_one {
                 let (sender, asked) = unbounded_channel();
                 readers.push(sender);
-                ends.push((Link::new(Arc::clone(address), first.take(), patience), asked));
+                ends.push((reader, asked));
             }
             let (writer, commits) = unbounded_channel();
             let link = Link::new(Arc::clone(address), None, patience);
@@ -76,7 +106,7 @@ impl Database {
             nodes.into_iter().map(|(node, link, commits)| (node, (link, commits))).unzip();
         let work = async move {
             let mut tasks: Vec<_> =
-                ends.into_iter().map(|(link, asked)| tokio::spawn(answer(link, asked))).collect();
+                ends.into_iter().map(|(reader, asked)| tokio::spawn(answer(reader, asked))).collect();
             let write = |(link, commits)| tokio::spawn(Writer::new(link).run(commits));
             tasks.extend(writers.into_iter().map(write));
             for task in tasks {
@@ -156,14 +186,30 @@ pub(super) fn runtime() -> Result<Runtime, ClusterError> {
     Builder::new_current_thread().enable_all().build().map_err(ClusterError::Thread)
 }
 
-async fn answer(mut link: Link, mut asked: UnboundedReceiver<Read>) {
+/// A connection that reads.
+enum Reader {
+    /// What was committed last.
+    Now(Link),
+    /// What was committed at one moment.
+    Then(snapshot::Reader),
+}
+
+impl Reader {
+    async fn read(&mut self, sql: &'static str, parameters: Parameters<'_>) -> Result<Vec<Row>, Cause> {
+        match self {
+            Self::Now(link) => link.read(sql, parameters).await.map_err(Cause::from),
+            Self::Then(reader) => reader.read(sql, parameters).await,
+        }
+    }
+}
+
+async fn answer(mut reader: Reader, mut asked: UnboundedReceiver<Read>) {
     while let Some(Read { sql, part, tree, keys, reply }) = asked.recv().await {
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&part, &tree];
         parameters.extend(keys.iter().map(|key| key as &(dyn ToSql + Sync)));
-        let rows = link.read(sql, &parameters).await;
+        let rows = reader.read(sql, &parameters).await;
         let pairs = rows.map(|rows| rows.into_iter().map(|row| (row.get(0), row.get(1))).collect());
-        let failed =
-            |error: tokio_postgres::Error| StoreError::Server { doing: "read", source: error.into() };
+        let failed = |source| StoreError::Server { doing: "read", source };
         // Who asked is gone where the process ends.
         drop(reply.send(pairs.map_err(failed)));
     }

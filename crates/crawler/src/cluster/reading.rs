@@ -41,9 +41,18 @@ pub(super) fn stores(address: &Address) -> Result<Vec<AnyStore>, ClusterError> {
 
 /// All partitions with their numbers. While the crawl runs, each read sees what is committed by then.
 pub fn views(address: &Address) -> Result<Vec<(String, View)>, ReadError> {
-    let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
+    views_of(&Arc::new(Database::open(address.clone(), PATIENCE)?))
+}
+
+/// All partitions with their numbers, as they are at this moment: whatever is read of them fits together, also while the crawl runs. The servers
+/// keep what is replaced or removed meanwhile. A crawl with several databases waits until each has a snapshot, some milliseconds.
+pub fn views_at_once(address: &Address) -> Result<Vec<(String, View)>, ReadError> {
+    views_of(&Arc::new(Database::open_snapshot(address.clone(), PATIENCE)?))
+}
+
+fn views_of(database: &Arc<Database>) -> Result<Vec<(String, View)>, ReadError> {
     let parts = 0..database.terms().partitions;
-    parts.map(|part| Ok((part.to_string(), View::over(Arc::new(store(&database, part)))?))).collect()
+    parts.map(|part| Ok((part.to_string(), View::over(Arc::new(store(database, part)))?))).collect()
 }
 
 /// The partition of a host.

@@ -29,6 +29,7 @@ mod search;
 mod serve;
 mod server;
 mod shared_address;
+mod snapshot;
 mod steer;
 mod store;
 mod withdrawals;

@@ -115,15 +115,14 @@ fn of_cluster(args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::R
             );
         }
     }
-    let views = crate::database::views(database)?;
+    // Asked first: what it removes from the archive afterwards isn't removed in what is read then.
+    let is_running = crate::database::is_running(database)?;
+    let views = crate::database::views_at_once(database)?;
     let text = crate::database::settings(database)?;
     let (settings, record) = config::read_record_text(&text)
         .map_err(|error| storage(format!("the crawl's settings can't be read: {error}")))?;
     let Some((_, first)) = views.first() else { return Err(storage("there is no partition".to_owned())) };
-    let rules = AuditRules {
-        is_running: crate::database::is_running(database)?,
-        ..rules(first, settings, record, args)?
-    };
+    let rules = AuditRules { is_running, ..rules(first, settings, record, args)? };
     let stores: Vec<AnyStore> = views.iter().map(|(_, view)| AnyStore::clone(view.store())).collect();
     let report = audit::audit_cluster(&stores, &args.warc, &rules, step);
     report.map_err(|error| storage(with_causes(&error)))

@@ -40,9 +40,14 @@ pub(crate) fn view_of(database: &Address, host: &str) -> anyhow::Result<View> {
     cluster::view_of(database, host).map_err(|error| read_error(&error))
 }
 
-/// All partitions with their numbers, to read.
+/// All partitions with their numbers, to read what is committed last.
 pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
     cluster::views(database).map_err(|error| read_error(&error))
+}
+
+/// All partitions with their numbers, to read them as they are at this moment.
+pub(crate) fn views_at_once(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
+    cluster::views_at_once(database).map_err(|error| read_error(&error))
 }
 
 /// The settings and seeds that the crawl was made with, as in `crawl.toml`.

@@ -217,14 +217,14 @@ fn show_cluster(
             show_robots(&crate::database::view_of(database, parsed(&url)?.host())?, origin, console)
         }
         (Some(shown), _) => {
-            let views = crate::database::views(database)?.into_iter();
+            let views = crate::database::views_at_once(database)?.into_iter();
             let views: Vec<_> =
                 views.map(|(part, view)| (part, view.with_noindex(args.include_noindex))).collect();
             show_table(&views, shown.table(), args, console)
         }
         (None, _) => {
             let is_running = crate::database::is_running(database)?;
-            let views = crate::database::views(database)?;
+            let views = crate::database::views_at_once(database)?;
             let summary =
                 crawler::view::summary_of(&views, is_running).map_err(|error| view_error(&error))?;
             show_summary(&summary, &database.to_string(), is_running, console)

@@ -1,0 +1,174 @@
+//! The databases of a crawl as they were at one moment, for commands that read for long while workers commit.
+//!
+//! Each connection reads in one transaction (`repeatable read`), and those to the same database share its snapshot (PostgreSQL manual, section 9.28.5,
+//! *Snapshot Synchronization Functions*). A letter goes from one database to another in two steps, so a crawl with several databases is held up while
+//! their snapshots are taken: a lock that waits for writers, and that they wait for, some milliseconds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, Row};
+
+use super::connection::{Connection, Parameters, Pauses, may_pass};
+use super::{Address, ClusterError};
+use crate::causes::{Cause, with_causes};
+
+/// The first statement decides what a transaction of this kind sees.
+const BEGIN: &str = "begin isolation level repeatable read read only";
+
+/// A role or a database may be set to end connections that read for long, or that rest between two reads.
+const NO_TIMEOUTS: &str = "
+select set_config(name, '0', true) from pg_settings
+where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
+
+const EXPORT: &str = "select pg_export_snapshot()";
+
+/// Waits for those who write, who wait for it in turn: not for longer than a worker does without asking hosts.
+const HOLD: &str = "begin; set local lock_timeout = '1s'; lock table kv in share mode";
+
+/// What tells the states of a database apart, and how many of its partitions have an owner, who may commit.
+const STATE: &str = "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
+
+/// What is said where a lost connection can't be replaced.
+const CHANGED: &str = "the connection was lost, and the crawl has gone on since: what would be read now doesn't fit \
+                       what was read before; start the command again";
+
+/// The state of a database at the moment of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    commits: i64,
+    owners: i64,
+}
+
+impl State {
+    async fn read(connection: &mut Connection) -> Result<Self, Error> {
+        let rows = connection.query(STATE, &[]).await?;
+        let number = |column| rows.first().map(|row| row.get(column)).unwrap_or_default();
+        Ok(Self { commits: number(0), owners: number(1) })
+    }
+
+    /// Whether this is the same database as another transaction sees: nobody could change it.
+    fn is_still(self, other: Self) -> bool {
+        self == other && self.owners == 0
+    }
+}
+
+/// A connection that reads what a database held at one moment.
+pub(super) struct Reader {
+    address: Arc<Address>,
+    open: Option<Connection>,
+    state: State,
+    patience: Duration,
+}
+
+impl Reader {
+    /// Runs a statement that changes nothing. A connection that is lost is opened again where the database is still the same, as that of a crawl at rest is;
+    /// else it is an error.
+    pub(super) async fn read(
+        &mut self,
+        sql: &'static str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, Cause> {
+        let mut pauses = Pauses::new(self.patience);
+        loop {
+            let connected = match self.open.take().filter(|open| !open.is_closed()) {
+                Some(open) => Ok(open),
+                None => match begin(Connection::open(&self.address).await).await {
+                    Ok((open, state)) if state.is_still(self.state) => Ok(open),
+                    Ok(_) => return Err(CHANGED.into()),
+                    Err(error) => Err(error),
+                },
+            };
+            let answer = match connected {
+                Ok(mut open) => {
+                    let answer = open.query(sql, parameters).await;
+                    self.open = answer.is_ok().then_some(open);
+                    answer
+                }
+                Err(error) => Err(error),
+            };
+            let Err(error) = answer else { return answer.map_err(Cause::from) };
+            if !may_pass(&error) || !pauses.wait().await {
+                return Err(error.into());
+            }
+            tracing::warn!("the cluster's database doesn't answer, trying again: {}", with_causes(&error));
+        }
+    }
+}
+
+/// Begins a transaction that sees the database as it is now.
+async fn begin(opened: Result<Connection, Error>) -> Result<(Connection, State), Error> {
+    let mut connection = opened?;
+    connection.execute(BEGIN).await?;
+    connection.query(NO_TIMEOUTS, &[]).await?;
+    let state = State::read(&mut connection).await?;
+    Ok((connection, state))
+}
+
+/// Takes the snapshots of all databases, each with so many connections that read it: those of the first database first. `connections` has one to each.
+pub(super) async fn take(
+    connections: Vec<Connection>,
+    addresses: &[Arc<Address>],
+    readers: usize,
+    patience: Duration,
+) -> Result<Vec<Vec<Reader>>, ClusterError> {
+    let holds = hold(addresses, patience).await?;
+    let mut first = Vec::new();
+    for (connection, address) in connections.into_iter().zip(addresses) {
+        let failed = |error| ClusterError::server("take a snapshot", address, error);
+        first.push(begin(Ok(connection)).await.map_err(failed)?);
+    }
+    for hold in holds {
+        // One that is lost holds nothing.
+        drop(hold.execute("rollback").await);
+    }
+    let mut all = Vec::new();
+    for ((mut connection, state), address) in first.into_iter().zip(addresses) {
+        let failed = |error| ClusterError::server("share a snapshot", address, error);
+        let rows = connection.query(EXPORT, &[]).await.map_err(failed)?;
+        let id: String = rows.first().map(|row| row.get(0)).unwrap_or_default();
+        let reader = |open| Reader { address: Arc::clone(address), open: Some(open), state, patience };
+        let mut of_one = Vec::new();
+        for _ in 1..readers {
+            let mut further = Connection::open(address).await.map_err(failed)?;
+            let sql = format!("{BEGIN}; set transaction snapshot '{id}'");
+            further.execute(&sql).await.map_err(failed)?;
+            further.query(NO_TIMEOUTS, &[]).await.map_err(failed)?;
+            of_one.push(reader(further));
+        }
+        of_one.push(reader(connection));
+        all.push(of_one);
+    }
+    Ok(all)
+}
+
+/// Locks the databases of a crawl that has several, so that none changes until the connections are dropped.
+async fn hold(addresses: &[Arc<Address>], patience: Duration) -> Result<Vec<Connection>, ClusterError> {
+    let mut pauses = Pauses::new(patience);
+    'again: loop {
+        let mut holds = Vec::new();
+        for address in addresses.iter().filter(|_| addresses.len() > 1) {
+            let failed = |error| ClusterError::server("take a snapshot", address, error);
+            let connection = Connection::open(address).await.map_err(failed)?;
+            match connection.execute(HOLD).await {
+                Ok(()) => holds.push(connection),
+                Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                    tracing::warn!(
+                        "this role may not lock the tables of {address}, so what is read of its databases may be some milliseconds apart"
+                    );
+                    return Ok(Vec::new());
+                }
+                Err(error) => {
+                    // Those that wait for the locks go on.
+                    drop(holds);
+                    if may_pass(&error) && pauses.wait().await {
+                        continue 'again;
+                    }
+                    return Err(failed(error));
+                }
+            }
+        }
+        return Ok(holds);
+    }
+}
