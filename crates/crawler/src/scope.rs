@@ -1,8 +1,8 @@
 //! Which URLs belong to the crawl: hosts, paths, patterns, depth. Every decision has its reason.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use regex::RegexSet;
 use serde::{Deserialize, Serialize};
 

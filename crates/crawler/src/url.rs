@@ -137,12 +137,14 @@ impl CrawlUrl {
     }
 
     /// The host name as text, lower case, punycode.
+    #[inline]
     pub fn host(&self) -> &str {
         let start = self.scheme().as_str().len() + "://".len();
         &self.text[start..self.ends.host as usize]
     }
 
     /// http or https.
+    #[inline]
     pub fn scheme(&self) -> Scheme {
         if self.text.as_bytes()[4] == b's' { Scheme::Https } else { Scheme::Http }
     }

@@ -42,6 +42,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             keeps_links: false,
             withdrawn: Vec::new(),
             mark: None,
+            encoded: None,
         };
         self.store_page(lease, fingerprint, visited, Vec::new());
     }

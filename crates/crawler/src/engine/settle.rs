@@ -241,7 +241,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         visited: Visited,
         links: Vec<LinkRecord>,
     ) {
-        let Visited { record, warc, text, keeps_links, withdrawn, status, .. } = visited;
+        let Visited { record, warc, text, keeps_links, withdrawn, status, encoded, .. } = visited;
         let blanks_links = self.withholds_links(lease.host, page, &record, keeps_links);
         self.withdraw_captures(lease.host, page, &record, withdrawn);
         if record.holds_content()
@@ -256,10 +256,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             url: record.url.clone(),
             status: record.status.unwrap_or_default(),
         });
-        let bytes = Size::of(&record).encoded
+        let encoded = encoded.unwrap_or_else(|| Size::of(&record).encoded + packed_size(&links));
+        let bytes = encoded
             + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
-            + text.as_ref().map_or(0, |text| text.text.len())
-            + packed_size(&links);
+            + text.as_ref().map_or(0, |text| text.text.len());
         self.touch(bytes);
         let host = lease.host;
         let kept = keeps_links.then(|| (self.clock.now().wall, status));

@@ -200,6 +200,7 @@ fn page(at: &str, status: u16, links: Vec<FoundLink>) -> Visited {
         mark: None,
         effects: Effects::default(),
         denials: None,
+        encoded: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! for each.
 
 use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,6 @@ use super::idle_host::IdleHost;
 use super::priority::OpenQueues;
 use crate::ids::HostId;
 use crate::pace::DelayReason;
-use crate::url::FingerprintKey;
 
 /// Decoded blocks that are kept: hosts found together are in one block, and become ready one after the other.
 const BLOCKS: usize = 16;
@@ -129,7 +129,7 @@ pub(super) fn seconds(at: Duration) -> u32 {
 pub(super) struct Hosts {
     slots: Vec<Slot>,
     by_name: HashTable<u32>,
-    key: FingerprintKey,
+    key: RandomState,
     /// The hosts in memory, in the order in which they are looked at to be put away.
     in_memory: VecDeque<HostId>,
     /// Blocks read last, the newest first.
@@ -137,21 +137,18 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    pub(super) fn new(key: FingerprintKey) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             slots: Vec::new(),
             by_name: HashTable::new(),
-            key,
+            key: RandomState::new(),
             in_memory: VecDeque::new(),
             blocks: VecDeque::new(),
         }
     }
 
     fn hash(&self, name: &str) -> u64 {
-        let hash = blake3::keyed_hash(&self.key.0, name.as_bytes());
-        let mut first = [0; 8];
-        first.copy_from_slice(&hash.as_bytes()[..8]);
-        u64::from_be_bytes(first).max(1)
+        self.key.hash_one(name).max(1)
     }
 
     /// Hosts known.
@@ -169,7 +166,8 @@ impl Hosts {
         self.slots.iter().position(|slot| slot.name == 0)
     }
 
-    /// Finds a host by its name. Two names are distinguished by 64 bits of a hash whose key is the crawl's secret.
+    /// Finds a host by its name. Two names are distinguished by 64 bits of a hash (SipHash) whose key is a
+    /// secret of this process.
     pub(super) fn find(&self, name: &str) -> Option<HostId> {
         let hash = self.hash(name);
         self.by_name.find(hash, |&index| self.slots[index as usize].name == hash).map(|&index| HostId(index))
@@ -352,7 +350,7 @@ mod tests {
 
     #[test]
     fn hosts_that_open_are_given_once() {
-        let mut hosts = Hosts::new(FingerprintKey([3; 32]));
+        let mut hosts = Hosts::new();
         for (id, closed, queued) in
             [(0, Closed::No, 1), (1, Closed::Pages, 1), (2, Closed::Resources, 1), (3, Closed::Pages, 0)]
         {
@@ -375,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_number_without_a_name_is_a_gap_and_a_name_is_its_hosts_alone() {
-        let mut hosts = Hosts::new(FingerprintKey([3; 32]));
+        let mut hosts = Hosts::new();
         hosts.put_idle(HostId(2), "h2.example", 1, Duration::ZERO, DelayReason::Configured);
         assert_eq!(hosts.gap(), Some(0));
         for id in [0, 1] {

@@ -185,7 +185,7 @@ impl<S: Store> Frontier<S> {
             first_gap,
             key,
             view: Overlay::new(Arc::clone(store)),
-            hosts: Hosts::new(key),
+            hosts: Hosts::new(),
             process: uuid::Uuid::new_v4().as_u64_pair().0,
             tokens: 0,
             opened: now.mono,

@@ -1,5 +1,7 @@
 //! Judges a URL by itself: its depth, the length of its path, repetitions in it.
 
+use memchr::memchr_iter;
+
 use super::{Budget, BudgetExceeded, TrapSettings};
 use crate::url::CrawlUrl;
 
@@ -11,30 +13,29 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
     if let Some(most) = rules.depth.filter(|most| depth > *most) {
         return Some(BudgetExceeded::new(Budget::Depth, most.into(), depth.into()));
     }
-    let segments = segments(url.path());
-    let count = segments.clone().count() as u64;
+    let path = trimmed(url.path());
+    let count = memchr_iter(b'/', path.as_bytes()).count() as u64 + 1;
     if let Some(most) = rules.segments.filter(|most| count > u64::from(*most)) {
         return Some(BudgetExceeded::new(Budget::Segments, most.into(), count));
     }
     // Fewer can't repeat more often.
     let most = rules.repeats.filter(|most| count > u64::from(*most))?;
-    let segments: Vec<&str> = segments.collect();
+    let segments: Vec<&str> = path.split('/').collect();
     let (_, times) = most_repeated(&segments)?;
     // A word that occurs here and there is weaker evidence than the same one repeated.
     (longest_row(&segments) > most || times > 2 * most)
         .then(|| BudgetExceeded::new(Budget::Repeats, most.into(), times.into()))
 }
 
-/// The segments of a path; a slash at the end makes none.
-fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
+/// A path as its segments, parted by slashes; a slash at the end makes none.
+fn trimmed(path: &str) -> &str {
     let path = path.strip_prefix('/').unwrap_or(path);
-    let path = path.strip_suffix('/').unwrap_or(path);
-    path.split('/')
+    path.strip_suffix('/').unwrap_or(path)
 }
 
 /// The segment that occurs most often in the path, for evidence.
 pub(super) fn repeated(path: &str) -> Option<String> {
-    most_repeated(&segments(path).collect::<Vec<_>>()).map(|(segment, _)| segment.to_owned())
+    most_repeated(&trimmed(path).split('/').collect::<Vec<_>>()).map(|(segment, _)| segment.to_owned())
 }
 
 fn most_repeated<'a>(segments: &[&'a str]) -> Option<(&'a str, u32)> {

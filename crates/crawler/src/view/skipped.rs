@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::iter::Chain;
+use std::panic::resume_unwind;
+use std::thread;
 
 use jiff::Timestamp;
 
@@ -48,10 +50,11 @@ impl View {
         self.skipped_beside(page_store::scan(self.store()).map(answered))
     }
 
-    /// As [`View::skipped`], with what the caller has read of all pages: the fingerprint of each, and whether it was answered.
+    /// As [`View::skipped`], with what the caller reads of all pages: the fingerprint of each, and whether it was answered. They are read in
+    /// a thread of their own, beside the ledger and the queue.
     pub(super) fn skipped_beside(
         &self,
-        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>>,
+        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>> + Send,
     ) -> Result<Chain<LedgerSkips<'_>, ParkedUrls<'_>>, ViewError> {
         let (skips, parked) = self.ledger_and_parked(pages)?;
         Ok(skips.chain(parked))
@@ -67,13 +70,41 @@ impl View {
 
     fn ledger_and_parked(
         &self,
-        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>>,
+        pages: impl Iterator<Item = Result<(Fingerprint, bool), ViewError>> + Send,
     ) -> Result<(LedgerSkips<'_>, ParkedUrls<'_>), ViewError> {
+        let mut marks = self.sorter();
+        let read_pages = move || -> Result<Sorter, ViewError> {
+            for page in pages {
+                let (page, is_answered) = page?;
+                marks.push_parts(&[&page.0.to_be_bytes(), &[Met::PAGE, u8::from(is_answered)]])?;
+            }
+            Ok(marks)
+        };
+        let (met, parked_at) = thread::scope(|scope| {
+            let pages = thread::Builder::new().name("pages".to_owned()).spawn_scoped(scope, read_pages)?;
+            let decided = self.decided_and_queued();
+            let pages = pages.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let (mut met, parked_at) = decided?;
+            met.take_all(pages?)?;
+            Ok::<_, ViewError>((met, parked_at))
+        })?;
+        let (decided, waiting) = self.judged(met)?;
+        let skips = LedgerSkips { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
+        let parked = ParkedUrls {
+            view: self,
+            queue: stored_queue(self.store())?,
+            parked_at,
+            urls: PageUrls::default(),
+            waiting,
+            next: None,
+            place: 0,
+        };
+        Ok((skips, parked))
+    }
+
+    /// What ledger and queue say of each URL, by its mark, and when hosts were skipped.
+    fn decided_and_queued(&self) -> Result<(Sorter, HashMap<String, Timestamp>), ViewError> {
         let mut met = self.sorter();
-        for page in pages {
-            let (page, is_answered) = page?;
-            met.push_parts(&[&page.0.to_be_bytes(), &[Met::PAGE, u8::from(is_answered)]])?;
-        }
         let mut parked_url = 0_u64;
         for stored in stored_queue(self.store())? {
             let stored = stored?;
@@ -105,18 +136,7 @@ impl View {
                 met.push_parts(&[&mark, &[kind], &(!seq).to_be_bytes()])?;
             }
         }
-        let (decided, waiting) = self.judged(met)?;
-        let skips = LedgerSkips { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
-        let parked = ParkedUrls {
-            view: self,
-            queue: stored_queue(self.store())?,
-            parked_at,
-            urls: PageUrls::default(),
-            waiting,
-            next: None,
-            place: 0,
-        };
-        Ok((skips, parked))
+        Ok((met, parked_at))
     }
 
     /// What counts of everything that each URL met: decisions by their numbers, the last one first, and URLs that wait by

@@ -248,8 +248,8 @@ async fn read<F: Fetch, S: Store>(
     let bytes = response.body.len().max(response.wire_body.len());
     let _place = context.pages.read_pool.place(bytes).await?;
     let reading = move || {
-        let visited = page::read(&rules, page, &response, requested);
-        let held = rules.read_pool.hold(visited.bytes_held());
+        let mut visited = page::read(&rules, page, &response, requested);
+        let held = rules.read_pool.hold(visited.measure());
         (visited, held)
     };
     // Where reading takes less time than to wake another thread.

@@ -243,6 +243,7 @@ pub(super) fn read(
         mark: marks.map(|marks| marks.mark),
         effects,
         denials,
+        encoded: None,
     };
     match previous {
         Some(previous) => revisit::after(*previous, visited),

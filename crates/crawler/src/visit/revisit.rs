@@ -81,6 +81,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
             mark: None,
             effects: effects.or(kept_effects),
             denials,
+            encoded: None,
         };
     }
     record.visits_before = visits_before;
@@ -95,7 +96,19 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
         record.withdrawn = Some(Withdrawn { at, because });
     }
     let status = response_status;
-    Visited { record, links, warc, text, status, keeps_links: false, withdrawn, mark, effects, denials }
+    Visited {
+        record,
+        links,
+        warc,
+        text,
+        status,
+        keeps_links: false,
+        withdrawn,
+        mark,
+        effects,
+        denials,
+        encoded: None,
+    }
 }
 
 /// What keeps content out, with its place.

@@ -35,20 +35,24 @@ pub struct Visited {
     pub effects: Effects,
     /// What is denied by lines of robots.txt and statements of the page, in words. Never stored with it.
     pub denials: Option<String>,
+    /// Bytes of record and links as they are stored, about, once they were counted.
+    pub encoded: Option<usize>,
 }
 
 impl Visited {
-    /// About how many bytes this takes in memory, until it is committed.
+    /// About how many bytes this takes in memory, until it is committed. Notes how many of them are stored.
     ///
     /// What the record and each link take is measured by encoding them: a field that is added counts by itself. The record
     /// counts twice, since the entries of the ledger about a page repeat parts of it.
-    pub(super) fn bytes_held(&self) -> usize {
+    pub(super) fn measure(&mut self) -> usize {
         let record = Size::of(&self.record);
-        let link = |link: &FoundLink| LINK + 3 * packed_size(link) + self.record.url.len();
+        let links: usize = self.links.iter().map(packed_size).sum();
+        self.encoded = Some(record.encoded + links);
         size_of::<Self>()
             + record.memory
             + record.until_committed()
-            + self.links.iter().map(link).sum::<usize>()
+            + self.links.len() * (LINK + self.record.url.len())
+            + 3 * links
             + self.withdrawn.iter().map(packed_size).sum::<usize>()
             + self.denials.as_ref().map_or(0, String::len)
             + self.text.as_ref().map_or(0, |text| 2 * (text.text.len() + text.headings.len()))
@@ -87,6 +91,7 @@ mod tests {
             mark,
             effects: Effects::default(),
             denials,
+            encoded: None,
         }
     }
 
@@ -94,7 +99,7 @@ mod tests {
     fn whatever_field_is_large_counts_until_it_is_committed() {
         const LARGE: usize = 100_000;
         // In memory, as JSON, and as JSON in the value that it is joined to.
-        let held = |record| visited(record, Vec::new()).bytes_held();
+        let held = |record| visited(record, Vec::new()).measure();
         let text = || "x".repeat(LARGE);
         let empty = held(PageRecord::default());
         let source = meta::Source { text: text(), ..meta::Source::new(meta::SourceKind::Meta, 0, "", "") };
@@ -136,7 +141,7 @@ mod tests {
             nofollow: false,
             skip: None,
         };
-        let held = |hreflang| visited(PageRecord::default(), vec![link(hreflang)]).bytes_held();
+        let held = |hreflang| visited(PageRecord::default(), vec![link(hreflang)]).measure();
         assert!(held(LARGE) >= held(0) + 3 * LARGE);
     }
 }

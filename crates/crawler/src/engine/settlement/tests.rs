@@ -135,6 +135,7 @@ fn page(status: u16) -> Event {
         mark: None,
         effects: Effects::default(),
         denials: None,
+        encoded: None,
     }))
 }
 
