@@ -21,6 +21,10 @@ use crate::warc::{Position, WrittenFile};
 const GROUP_BYTES: usize = 256 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
+/// How long a commit that hosts wait for is put off while more visits are in flight than hosts wait: each commit costs what it costs,
+/// with one page or with fifty.
+const COMPANY_TIME: Duration = Duration::from_millis(3);
+
 /// While something waits to be synced for longer than this, nothing more is written: a power cut then repeats what was asked in about as
 /// much time, and not what a slow disk had us ask in minutes.
 const UNSYNCED_TIME: Duration = Duration::from_millis(100);
@@ -103,12 +107,22 @@ impl<S: Store> Committing<S> {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    pub(super) fn batch_due(&self, now: Now) -> bool {
-        self.group.since.is_some_and(|since| {
-            self.group.bytes + self.frontier.pending_bytes() >= GROUP_BYTES
-                || self.frontier.waits_for_commit()
-                || now.mono >= since + GROUP_TIME
+    /// Whether what waits is to be committed now, while so many visits are in flight.
+    pub(super) fn batch_due(&self, in_flight: usize, now: Now) -> bool {
+        self.commit_at(in_flight).is_some_and(|at| {
+            now.mono >= at || self.group.bytes + self.frontier.pending_bytes() >= GROUP_BYTES
         })
+    }
+
+    /// When what waits is to be committed at the latest, if nothing comes before; none where nothing waits.
+    pub(super) fn commit_at(&self, in_flight: usize) -> Option<Duration> {
+        let waiting = self.frontier.waiting_for_commit();
+        let patience = match waiting {
+            0 => GROUP_TIME,
+            _ if waiting < in_flight => COMPANY_TIME,
+            _ => Duration::ZERO,
+        };
+        self.group.since.map(|since| since + patience)
     }
 
     /// Marks that there is something to commit, of about so many bytes as encoded.

@@ -89,7 +89,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut before = Before::default();
         for (number, row) in view.skipped_in_ledger().map_err(unreadable)?.enumerate() {
             self.judge_row(&row.map_err(unreadable)?, &mut before)?;
-            if self.batch_due(self.clock.now()) {
+            if self.batch_due(0, self.clock.now()) {
                 self.commit_here()?;
             }
             if number % AT_ONCE == 0 && *stop.borrow() != Stop::No {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::group::{Committing, GROUP_TIME, Synced};
+use super::group::{Committing, Synced};
 use super::permits::Use;
 use super::{End, Engine, Leases, Stop, Summary, allowance, post};
 use crate::clock::{Clock, Now};
@@ -274,7 +274,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn commit_if_due(&mut self, run: &mut Run<S>, over: bool, now: Now) -> Result<(), CommitError> {
-        let due = self.batch_due(now) || over && self.group.since.is_some();
+        let due = self.batch_due(run.visits.len(), now) || over && self.group.since.is_some();
         if run.committing.is_none() && due && !self.group.is_behind(now) {
             run.committing = self.start_commit(now)?;
         }
@@ -287,7 +287,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let ready = if may_lease { self.frontier.next_ready() } else { None };
         let ready = ready.and_then(|at| self.gates.opens(at));
         let may_write = run.committing.is_none() && !self.group.is_behind(self.clock.now());
-        let due = self.group.since.filter(|_| may_write).map(|since| since + GROUP_TIME);
+        let due = self.commit_at(run.visits.len()).filter(|_| may_write);
         let drained = run.stopping.as_ref().map(|_| run.drain_until);
         ready.into_iter().chain(due).chain(drained).min().unwrap_or(Duration::MAX)
     }

@@ -460,7 +460,11 @@ async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_i
     answer(&mut crawl);
     let now = crawl.now();
     assert!(crawl.engine.frontier.lease(now).unwrap().is_none(), "a kill would undo the answer");
-    assert!(crawl.engine.batch_due(now), "somebody waits for the commit");
+    assert!(crawl.engine.batch_due(0, now), "somebody waits for the commit");
+    assert!(crawl.engine.batch_due(1, now), "half of the hosts wait for it");
+    let later = Now { mono: now.mono + Duration::from_millis(3), ..now };
+    assert!(!crawl.engine.batch_due(2, now), "two may join it");
+    assert!(crawl.engine.batch_due(2, later), "they don't come soon");
     write(&mut crawl);
     assert_eq!(counted(&crawl), Vec::<u64>::new());
     answer(&mut crawl);

@@ -197,9 +197,9 @@ impl<S: Store> Frontier<S> {
         Ok(self.view.cut())
     }
 
-    /// True if a host that is ready waits for a commit alone.
-    pub fn waits_for_commit(&self) -> bool {
-        !self.uncommitted.is_empty()
+    /// The number of hosts that are ready, and wait for a commit alone.
+    pub fn waiting_for_commit(&self) -> usize {
+        self.uncommitted.len()
     }
 
     /// Called when the store has a cut: a kill can't undo it any more.

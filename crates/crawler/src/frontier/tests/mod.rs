@@ -397,7 +397,7 @@ fn a_host_isnt_asked_again_before_its_answer_is_durable() {
     let answered = Settlement::finished(Duration::ZERO, delay(Duration::ZERO)).after_request();
     frontier.settle(permit, answered);
     assert!(frontier.lease(now(2_000)).unwrap().is_none());
-    assert!(frontier.waits_for_commit());
+    assert_eq!(frontier.waiting_for_commit(), 1);
     assert!(frontier.has_prospect(now(2_000), Duration::ZERO));
     let (generation, writes) = frontier.cut(now(2_000)).unwrap();
     frontier.store().commit(writes).unwrap();

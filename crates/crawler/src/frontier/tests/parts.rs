@@ -348,7 +348,7 @@ fn a_lease_is_fenced_by_a_later_one_of_its_host() {
     settle(&mut frontier, second, true, None);
     assert_eq!(frontier.counts(), FrontierCounts { queued: 0, in_flight: 0, hosts: 1 });
     assert_eq!(frontier.next_ready(), None, "a host without URLs isn't looked at");
-    assert!(!frontier.waits_for_commit(), "nothing was asked");
+    assert_eq!(frontier.waiting_for_commit(), 0, "nothing was asked");
 }
 
 #[test]
