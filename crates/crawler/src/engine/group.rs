@@ -18,7 +18,7 @@ use crate::store::{Store, StoreError, Tree};
 use crate::warc::{Position, WrittenFile};
 
 /// A commit is made when it holds this much, or when this much time has passed.
-const GROUP_BYTES: usize = 256 * 1024;
+const GROUP_BYTES: usize = 1024 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// How long a commit that hosts wait for is put off while more visits are in flight than hosts wait: each commit costs what it costs,
