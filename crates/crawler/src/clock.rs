@@ -173,6 +173,16 @@ impl Clock {
         Now { mono, wall }
     }
 
+    /// The processor time that this process has taken, over all threads; none where time is simulated, or the system doesn't say.
+    pub(crate) fn processor_time(&self) -> Option<Duration> {
+        #[cfg(target_os = "linux")]
+        if self.simulated.is_none() {
+            let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            return Duration::try_from(time).ok();
+        }
+        None
+    }
+
     /// The tokio instant of a moment on the monotonic clock.
     pub(crate) fn instant(&self, mono: Duration) -> Instant {
         self.start + mono

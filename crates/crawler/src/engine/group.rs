@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use super::busy::Busy;
 use super::{Engine, quota};
 use crate::causes::with_causes;
-use crate::clock::Now;
+use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals, Unsynced};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
@@ -21,9 +22,9 @@ use crate::warc::{Position, WrittenFile};
 const GROUP_BYTES: usize = 1024 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
-/// How long a commit that hosts wait for is put off while more visits are in flight than hosts wait: each commit costs what it costs,
-/// with one page or with fifty.
-const COMPANY_TIME: Duration = Duration::from_millis(3);
+/// How long the writer rests after a commit that hosts wait for, while this process keeps the processors busy, and more visits are in flight than hosts
+/// wait: each commit costs what it costs, with one page or with fifty.
+const REST: Duration = Duration::from_millis(5);
 
 /// While something waits to be synced for longer than this, nothing more is written: a power cut then repeats what was asked in about as
 /// much time, and not what a slow disk had us ask in minutes.
@@ -39,6 +40,9 @@ pub(super) struct Group<S> {
     pub(super) bytes: usize,
     /// When the first of it came; none where nothing waits.
     pub(super) since: Option<Duration>,
+    /// Until when the writer rests after the commit before.
+    rests_until: Duration,
+    pub(super) busy: Busy,
     /// What is written, and is not being synced yet.
     unsynced: Option<Written>,
     /// When that was written which is being synced.
@@ -60,13 +64,15 @@ struct Written {
 }
 
 impl<S: Store> Group<S> {
-    pub(super) fn new(committer: Committer<S>, durable: Totals) -> Self {
+    pub(super) fn new(committer: Committer<S>, durable: Totals, clock: Clock) -> Self {
         Self {
             store: Arc::clone(committer.store()),
             committer: Some(committer),
             batch: Batch::default(),
             bytes: 0,
             since: None,
+            rests_until: Duration::ZERO,
+            busy: Busy::new(clock),
             unsynced: None,
             syncing: None,
             durable,
@@ -116,13 +122,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// When what waits is to be committed at the latest, if nothing comes before; none where nothing waits.
     pub(super) fn commit_at(&self, in_flight: usize) -> Option<Duration> {
-        let waiting = self.frontier.waiting_for_commit();
-        let patience = match waiting {
-            0 => GROUP_TIME,
-            _ if waiting < in_flight => COMPANY_TIME,
-            _ => Duration::ZERO,
-        };
-        self.group.since.map(|since| since + patience)
+        let since = self.group.since?;
+        Some(match self.frontier.waiting_for_commit() {
+            0 => since + GROUP_TIME,
+            waiting if waiting < in_flight && self.group.busy.is_busy() => {
+                since.max(self.group.rests_until).min(since + GROUP_TIME)
+            }
+            _ => since,
+        })
     }
 
     /// Marks that there is something to commit, of about so many bytes as encoded.
@@ -185,7 +192,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let unsynced = done.result?;
         self.frontier.committed(done.generation);
         self.reports.done.commits += 1;
-        let since = self.group.unsynced.take().map_or_else(|| self.clock.now().mono, |first| first.since);
+        let over = self.clock.now().mono;
+        self.group.rests_until = over + REST;
+        self.group.busy.measure();
+        let since = self.group.unsynced.take().map_or(over, |first| first.since);
         match unsynced {
             Some(unsynced) => {
                 let Committing { generation, totals, .. } = done;

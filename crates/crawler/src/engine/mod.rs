@@ -4,6 +4,7 @@ mod address;
 mod address_pool;
 mod allowance;
 mod aside;
+mod busy;
 mod entries;
 mod failure;
 mod gates;
@@ -229,7 +230,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier,
             bounds: Bounds { scope, added: added.urls, domains, skips: FingerprintSet::default() },
             gates: Gates::new(quotas, addresses, deadline),
-            group: Group::new(committer, totals),
+            group: Group::new(committer, totals, clock),
             reports: Reports::new(listener),
             key,
             clock,

@@ -166,7 +166,7 @@ impl Hosts {
         self.slots.iter().position(|slot| slot.name == 0)
     }
 
-    /// Finds a host by its name. Two names are distinguished by 64 bits of a hash (SipHash) whose key is a
+    /// Finds a host by its name. Two names are distinguished by 64 bits of a hash (`SipHash`) whose key is a
     /// secret of this process.
     pub(super) fn find(&self, name: &str) -> Option<HostId> {
         let hash = self.hash(name);
