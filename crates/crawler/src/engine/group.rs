@@ -22,9 +22,9 @@ use crate::warc::{Position, WrittenFile};
 const GROUP_BYTES: usize = 1024 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
-/// How long the writer rests after a commit that hosts wait for, while this process keeps the processors busy, and more visits are in flight than hosts
-/// wait: each commit costs what it costs, with one page or with fifty.
-const REST: Duration = Duration::from_millis(5);
+/// The time from the beginning of a commit to that of the next one, at least, while this process keeps the processors busy, and more visits are in flight than
+/// hosts wait for the commit: each costs what it costs, with one page or with fifty.
+const SPACING: Duration = Duration::from_millis(7);
 
 /// While something waits to be synced for longer than this, nothing more is written: a power cut then repeats what was asked in about as
 /// much time, and not what a slow disk had us ask in minutes.
@@ -40,8 +40,8 @@ pub(super) struct Group<S> {
     pub(super) bytes: usize,
     /// When the first of it came; none where nothing waits.
     pub(super) since: Option<Duration>,
-    /// Until when the writer rests after the commit before.
-    rests_until: Duration,
+    /// When the commit before began.
+    began: Duration,
     pub(super) busy: Busy,
     /// What is written, and is not being synced yet.
     unsynced: Option<Written>,
@@ -71,7 +71,7 @@ impl<S: Store> Group<S> {
             batch: Batch::default(),
             bytes: 0,
             since: None,
-            rests_until: Duration::ZERO,
+            began: Duration::ZERO,
             busy: Busy::new(clock),
             unsynced: None,
             syncing: None,
@@ -126,7 +126,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Some(match self.frontier.waiting_for_commit() {
             0 => since + GROUP_TIME,
             waiting if waiting < in_flight && self.group.busy.is_busy() => {
-                since.max(self.group.rests_until).min(since + GROUP_TIME)
+                since.max(self.group.began + SPACING).min(since + GROUP_TIME)
             }
             _ => since,
         })
@@ -178,6 +178,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         batch.archive_synced = self.group.archive_synced.take();
         self.group.bytes = 0;
         self.group.since = None;
+        self.group.began = now.mono;
         let totals = batch.totals;
         Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(None) }))
     }
@@ -192,10 +193,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let unsynced = done.result?;
         self.frontier.committed(done.generation);
         self.reports.done.commits += 1;
-        let over = self.clock.now().mono;
-        self.group.rests_until = over + REST;
         self.group.busy.measure();
-        let since = self.group.unsynced.take().map_or(over, |first| first.since);
+        let since = self.group.unsynced.take().map_or_else(|| self.clock.now().mono, |first| first.since);
         match unsynced {
             Some(unsynced) => {
                 let Committing { generation, totals, .. } = done;

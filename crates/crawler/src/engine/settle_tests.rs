@@ -491,7 +491,7 @@ async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_i
     assert_eq!(counted(&crawl), [2, 3]);
     assert!(crawl.engine.start_sync().is_none(), "nothing remains");
 
-    // Where the processors are busy, visits in flight may join the next one for 5 ms.
+    // Where the processors are busy, visits in flight may join the next one until 7 ms after the last.
     let mut rested = |is_busy: bool| {
         answer(&mut crawl);
         write(&mut crawl);
@@ -499,7 +499,7 @@ async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_i
         answer(&mut crawl);
         let now = crawl.now();
         assert!(crawl.engine.frontier.lease(now).unwrap().is_none());
-        let later = Now { mono: now.mono + Duration::from_millis(5), ..now };
+        let later = Now { mono: now.mono + Duration::from_millis(7), ..now };
         assert!(crawl.engine.batch_due(0, now), "nobody may join it");
         assert!(crawl.engine.batch_due(1, now), "half of the hosts wait for it");
         assert!(crawl.engine.batch_due(2, later), "they don't come soon");
