@@ -142,7 +142,7 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     let output = Output::new(args)?;
     #[cfg(feature = "cluster")]
     if let Some(database) = &args.cluster {
-        let views = crate::database::views_at_once(database)?.into_iter();
+        let views = crate::database::views(database)?.into_iter();
         let set_up = |view: View| view.serving(args.purpose).with_noindex(args.include_noindex);
         let crawls = views.map(|(part, view)| (part, set_up(view))).collect();
         return export(&Job { args, crawls }, &output, console);

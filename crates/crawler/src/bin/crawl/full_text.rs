@@ -301,7 +301,7 @@ fn index_cluster(
     let (settings, _) = crawler::config::read_record_text(&settings)
         .map_err(|error| Stop::new(exit::CONFIG, with_causes(&error)))?;
     let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
-    let parts = crate::database::views_at_once(database)?;
+    let parts = crate::database::views(database)?;
     let archive = Directories::new(archive.to_vec());
     search::index_parts(out, &parts, archive, limits, crawler::clock::wall(), progress)
         .map_err(|error| with_exit_code(&error))

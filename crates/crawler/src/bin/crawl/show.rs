@@ -217,7 +217,7 @@ fn show_cluster(
             show_robots(&crate::database::view_of(database, parsed(&url)?.host())?, origin, console)
         }
         (Some(shown), _) => {
-            let views = crate::database::views_at_once(database)?.into_iter();
+            let views = crate::database::views(database)?.into_iter();
             let views: Vec<_> =
                 views.map(|(part, view)| (part, view.with_noindex(args.include_noindex))).collect();
             show_table(&views, shown.table(), args, console)
