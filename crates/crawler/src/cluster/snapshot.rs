@@ -24,8 +24,8 @@ where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'tran
 
 const EXPORT: &str = "select pg_export_snapshot()";
 
-/// Waits for those who write, who wait for it in turn: not for longer than a worker does without asking hosts.
-const HOLD: &str = "begin; set local lock_timeout = '1s'; lock table kv in share mode";
+/// Waits for those who write, who wait for it in turn. A vacuum that is in the way ends after `deadlock_timeout`, 1 s by default, so this waits a little longer.
+const HOLD: &str = "begin; set local lock_timeout = '2s'; lock table kv in share mode";
 
 /// What tells the states of a database apart, and how many of its partitions have an owner, who may commit.
 const STATE: &str = "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
@@ -143,7 +143,7 @@ pub(super) async fn take(
     Ok(all)
 }
 
-/// Locks the databases of a crawl that has several, so that none changes until the connections are dropped.
+/// Locks the databases of a crawl that has several: none changes until these transactions end.
 async fn hold(addresses: &[Arc<Address>], patience: Duration) -> Result<Vec<Connection>, ClusterError> {
     let mut pauses = Pauses::new(patience);
     'again: loop {

@@ -19,6 +19,7 @@ pub(super) struct Busy {
     processors: f64,
     /// When it was measured last, and the processor time until then.
     last: (Duration, Duration),
+    /// Whether the share was [`BUSY`] then.
     reached: bool,
 }
 
