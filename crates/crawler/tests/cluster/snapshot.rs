@@ -1,14 +1,12 @@
 //! What is read of a crawl at work is of one moment.
 
-use std::time::Duration;
-
 use crawler::cluster::{self, Address, PgStore};
 use crawler::format::FORMAT;
 use crawler::store::{Store as _, Tree, Write};
 use crawler::view::View;
 use tempfile::TempDir;
 
-use crate::judge::Judge;
+use crate::judge::{GAP, Judge};
 use crate::program::{Worker, audit, check, init_at, run, status, text};
 use crate::server::{Server, until};
 use crate::store::{claim, new_crawl, open};
@@ -89,7 +87,7 @@ fn a_crawl_at_rest_is_read_on_after_its_connections_are_lost() {
 fn snapshots_of_two_databases_are_of_a_moment_at_which_nobody_writes() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, second, judge) = (server.database(), server.database(), Judge::start());
-    init_at(&url, &judge, Duration::from_millis(200), &["--single-server"]);
+    init_at(&url, &judge, GAP * 2, &["--single-server"]);
     let added = run(&["cluster", "add", &url, &second, "--single-server"]);
     assert!(added.status.success(), "{}", text(&added));
     let part: usize = server.sql(&second, "select min(part) from kv").parse().unwrap();
@@ -109,7 +107,7 @@ fn snapshots_of_two_databases_are_of_a_moment_at_which_nobody_writes() {
     until(|| server.try_sql(&url, held).is_ok());
 }
 
-/// Audits a crawl again and again while two workers crawl it, without a pause between two requests.
+/// Audits a crawl again and again while two workers crawl it.
 fn audits_at_work(url: &str, judge: &Judge) {
     let dir = TempDir::new().unwrap();
     let mut workers = ["one", "two"].map(|name| Worker::start(url, dir.path(), name));
@@ -130,7 +128,7 @@ fn audits_at_work(url: &str, judge: &Judge) {
 fn a_crawl_at_work_passes_its_audit_again_and_again() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, judge) = (server.database(), Judge::start());
-    init_at(&url, &judge, Duration::from_millis(200), &["--single-server"]);
+    init_at(&url, &judge, GAP * 2, &["--single-server"]);
     audits_at_work(&url, &judge);
 }
 
@@ -138,7 +136,7 @@ fn a_crawl_at_work_passes_its_audit_again_and_again() {
 fn a_crawl_at_work_in_two_databases_passes_its_audit_again_and_again() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, second, judge) = (server.database(), server.database(), Judge::start());
-    init_at(&url, &judge, Duration::from_millis(200), &["--single-server"]);
+    init_at(&url, &judge, GAP * 2, &["--single-server"]);
     let added = run(&["cluster", "add", &url, &second, "--single-server"]);
     assert!(added.status.success(), "{}", text(&added));
     audits_at_work(&url, &judge);
