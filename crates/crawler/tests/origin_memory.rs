@@ -1,8 +1,10 @@
 //! What robots.txt and consent files take in memory once they are read, measured by a counting allocator, against the bytes that they
 //! count for in the budget `limits.origin_cache`.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
+use allocation_counter::measure;
 use crawler::clock::Now;
 use crawler::origin_cache::OriginCache;
 use crawler::record::RobotsRecord;
@@ -13,28 +15,11 @@ use meta::consent::AiTxt;
 use meta::consent::tdm::TdmFile;
 use robots::{Agent, Dialect, Options};
 
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
-
-/// Bytes asked for of the allocator, and blocks, that a value holds. The thread that runs the tests takes some as well, now and then: counted until two counts in a
-/// row are the same.
-fn measured<T>(make: impl Fn() -> T) -> (T, usize, usize) {
-    let count = || {
-        let before = dhat::HeapStats::get();
-        let value = make();
-        let after = dhat::HeapStats::get();
-        let bytes = after.curr_bytes.wrapping_sub(before.curr_bytes);
-        (value, bytes, after.curr_blocks.wrapping_sub(before.curr_blocks))
-    };
-    let mut last = count();
-    for _ in 0..100 {
-        let next = count();
-        if (next.1, next.2) == (last.1, last.2) {
-            return next;
-        }
-        last = next;
-    }
-    panic!("no two counts are the same");
+/// Bytes asked for of the allocator, and blocks, that a value holds.
+fn measured<T>(make: impl FnOnce() -> T) -> (T, usize, usize) {
+    let mut value = None;
+    let taken = measure(|| value = Some(make()));
+    (value.unwrap(), taken.bytes_current as usize, taken.count_current as usize)
 }
 
 /// The weight is never less than what was asked for, and within a quarter of what malloc takes for that: 8 bytes more for each
@@ -57,7 +42,6 @@ fn filled(start: &str, line: impl Fn(usize) -> String) -> String {
 
 #[test]
 fn what_files_count_for_is_what_they_take() {
-    let _profiler = dhat::Profiler::builder().testing().build();
     let signals: Vec<String> =
         (0..9_400).map(|n| format!("Content-Signal: /p{n} search=yes, ai-train=no\n")).collect();
     let signals = signals.concat();
@@ -118,10 +102,9 @@ fn what_files_count_for_is_what_they_take() {
     assert_honest("tdmrep.json", tdm.memory(), bytes, blocks);
     // What isn't kept isn't made either: a tree of these values would take forty megabytes.
     let file = format!("[{}]", r#"{"a":0},"#.repeat(60_000) + "0");
-    let before = dhat::HeapStats::get();
-    let parsed = TdmFile::parse(file.as_bytes());
-    assert!(parsed.lookup("/").is_some(), "more than a thousand elements: what wasn't read reserves");
-    // The peak is that of everything before, but for what it grew by.
-    let grown = dhat::HeapStats::get().total_bytes - before.total_bytes;
-    assert!(grown < 2 << 20, "{grown} bytes for what isn't kept");
+    let mut parsed = None;
+    let taken = measure(|| parsed = Some(TdmFile::parse(file.as_bytes())));
+    let is_reserved = parsed.unwrap().lookup("/").is_some();
+    assert!(is_reserved, "more than a thousand elements: what wasn't read reserves");
+    assert!(taken.bytes_total < 2 << 20, "{} bytes for what isn't kept", taken.bytes_total);
 }

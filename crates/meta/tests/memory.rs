@@ -1,15 +1,11 @@
 //! What the consent files say that they take is what the allocator was asked for.
-//!
-//! One test alone in this file, since the counts are those of the whole process.
 
 use std::fmt::Write as _;
 
+use allocation_counter::measure;
 use meta::Agent;
 use meta::consent::tdm::TdmFile;
 use meta::consent::{AiTxt, ConsentLines, RobotsSignals};
-
-#[global_allocator]
-static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 fn lines(count: usize, line: &str) -> String {
     (0..count).fold(String::new(), |mut file, n| {
@@ -20,7 +16,6 @@ fn lines(count: usize, line: &str) -> String {
 
 #[test]
 fn what_consent_files_take_is_what_the_allocator_was_asked_for() {
-    let _profiler = dhat::Profiler::builder().testing().build();
     let agent = Agent::new("SuperRobot");
     for count in [0, 1, 3, 40, 1_000] {
         let file = format!(
@@ -55,31 +50,12 @@ fn what_consent_files_take_is_what_the_allocator_was_asked_for() {
     }
 }
 
-fn check<T>(what: &str, make: impl Fn() -> T, memory: impl FnOnce(&T) -> usize) {
-    let (value, bytes, blocks) = taken(make);
+fn check<T>(what: &str, make: impl FnOnce() -> T, memory: impl FnOnce(&T) -> usize) {
+    let mut value = None;
+    let taken = measure(|| value = Some(make()));
+    let (bytes, blocks) = (taken.bytes_current as usize, taken.count_current as usize);
     // glibc's malloc adds 8 bytes to a block, and rounds it up to 16, to 32 at least.
     let (least, most) = (bytes + 8 * blocks, bytes + 31 * blocks);
-    let said = memory(&value);
+    let said = value.as_ref().map_or(0, memory);
     assert!((least..=most).contains(&said), "{what}: {said}, not {least} to {most}");
-}
-
-/// What a function makes, and the bytes and blocks that it was given for it. The thread that runs the tests takes some as well, now and then: counted until two
-/// counts in a row are the same.
-fn taken<T>(make: impl Fn() -> T) -> (T, usize, usize) {
-    let count = || {
-        let before = dhat::HeapStats::get();
-        let value = make();
-        let after = dhat::HeapStats::get();
-        let bytes = after.curr_bytes.wrapping_sub(before.curr_bytes);
-        (value, bytes, after.curr_blocks.wrapping_sub(before.curr_blocks))
-    };
-    let mut last = count();
-    for _ in 0..100 {
-        let next = count();
-        if (next.1, next.2) == (last.1, last.2) {
-            return next;
-        }
-        last = next;
-    }
-    panic!("no two counts are the same");
 }
