@@ -30,10 +30,8 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited {
-        mut record, links, mut warc, text, status: response_status, mark, effects, denials, ..
-    } = visited;
-    let may = EffectsTaken::from(&effects);
+    let may = EffectsTaken::from(&visited.effects);
+    let Visited { mut record, mut warc, .. } = visited;
     let visits_before = previous.visits_before + 1;
     let class = StatusClass::of(record.status.unwrap_or_default());
     let is_unchanged = class == StatusClass::NotModified;
@@ -75,13 +73,11 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
             links: Vec::new(),
             warc,
             text: None,
-            status: response_status,
             keeps_links: true,
             withdrawn,
             mark: None,
-            effects: effects.or(kept_effects),
-            denials,
-            encoded: None,
+            effects: visited.effects.or(kept_effects),
+            ..visited
         };
     }
     record.visits_before = visits_before;
@@ -95,20 +91,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
         withdrawn = previous.captures().cloned().collect();
         record.withdrawn = Some(Withdrawn { at, because });
     }
-    let status = response_status;
-    Visited {
-        record,
-        links,
-        warc,
-        text,
-        status,
-        keeps_links: false,
-        withdrawn,
-        mark,
-        effects,
-        denials,
-        encoded: None,
-    }
+    Visited { record, warc, withdrawn, ..visited }
 }
 
 /// What keeps content out, with its place.
