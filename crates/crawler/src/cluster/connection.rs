@@ -129,6 +129,18 @@ impl Pauses {
         self.next = (self.next * 2).min(PAUSES.1);
         true
     }
+
+    /// Waits before what failed is tried again; the error where it is for good, or the patience is at its end.
+    pub(super) async fn wait_after(&mut self, error: Error) -> Result<(), Error> {
+        if !may_pass(&error) || !self.wait().await {
+            return Err(error);
+        }
+        tracing::warn!(
+            "the cluster's database doesn't answer, trying again: {}",
+            crate::causes::with_causes(&error)
+        );
+        Ok(())
+    }
 }
 
 /// A connection that is opened when it is needed, and again when it was lost.
@@ -181,13 +193,7 @@ impl Link {
             };
             let Err(error) = answer else { return answer };
             self.close();
-            if !may_pass(&error) || !pauses.wait().await {
-                return Err(error);
-            }
-            tracing::warn!(
-                "the cluster's database doesn't answer, trying again: {}",
-                crate::causes::with_causes(&error)
-            );
+            pauses.wait_after(error).await?;
         }
     }
 }

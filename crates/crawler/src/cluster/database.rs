@@ -63,7 +63,7 @@ impl Database {
         let of_one = |(address, first): (&Arc<Address>, Connection)| {
             let further = (1..READERS).map(|_| Link::new(Arc::clone(address), None, patience));
             let first = Link::new(Arc::clone(address), Some(first), patience);
-            std::iter::once(first).chain(further).map(Reader::Now).collect()
+            std::iter::once(first).chain(further).map(Reader::Latest).collect()
         };
         let readers = layout.databases().iter().zip(connections).map(of_one).collect();
         Self::with(runtime, layout, terms, readers, patience)
@@ -76,7 +76,7 @@ impl Database {
         let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
         let taken = snapshot::take(connections, layout.databases(), READERS, patience);
         let readers = runtime.block_on(taken)?;
-        let readers = readers.into_iter().map(|of_one| of_one.into_iter().map(Reader::Then).collect());
+        let readers = readers.into_iter().map(|of_one| of_one.into_iter().map(Reader::Snapshot).collect());
         let readers = readers.collect();
         Self::with(runtime, layout, terms, readers, patience)
     }
@@ -189,16 +189,16 @@ pub(super) fn runtime() -> Result<Runtime, ClusterError> {
 /// A connection that reads.
 enum Reader {
     /// What was committed last.
-    Now(Link),
+    Latest(Link),
     /// What was committed at one moment.
-    Then(snapshot::Reader),
+    Snapshot(snapshot::Reader),
 }
 
 impl Reader {
     async fn read(&mut self, sql: &'static str, parameters: Parameters<'_>) -> Result<Vec<Row>, Cause> {
         match self {
-            Self::Now(link) => link.read(sql, parameters).await.map_err(Cause::from),
-            Self::Then(reader) => reader.read(sql, parameters).await,
+            Self::Latest(link) => link.read(sql, parameters).await.map_err(Cause::from),
+            Self::Snapshot(reader) => reader.read(sql, parameters).await,
         }
     }
 }

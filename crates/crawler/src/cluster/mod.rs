@@ -74,7 +74,7 @@ pub use self::network::Network;
 pub use self::objects::ObjectsError;
 #[cfg(feature = "object-storage")]
 pub use self::objects::{DownloadError, Downloaded, download};
-pub use self::reading::{Parts, ReadError, view_of, views, views_at_once};
+pub use self::reading::{Parts, ReadError, snapshot_views, view_of, views};
 pub use self::recrawl::{RecrawlError, recrawl};
 pub use self::schema::{Plan, Terms};
 pub use self::silent::Watch;

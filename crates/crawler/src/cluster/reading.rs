@@ -46,7 +46,7 @@ pub fn views(address: &Address) -> Result<Vec<(String, View)>, ReadError> {
 
 /// All partitions with their numbers, as they are at this moment: whatever is read of them fits together, also while the crawl runs. The servers
 /// keep what is replaced or removed meanwhile. A crawl with several databases waits until each has a snapshot, some milliseconds.
-pub fn views_at_once(address: &Address) -> Result<Vec<(String, View)>, ReadError> {
+pub fn snapshot_views(address: &Address) -> Result<Vec<(String, View)>, ReadError> {
     views_of(&Arc::new(Database::open_snapshot(address.clone(), PATIENCE)?))
 }
 

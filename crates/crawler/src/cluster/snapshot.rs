@@ -10,9 +10,10 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
-use super::connection::{Connection, Parameters, Pauses, may_pass};
+use super::connection::{Connection, Parameters, Pauses};
+use super::state::COMMITS;
 use super::{Address, ClusterError};
-use crate::causes::{Cause, with_causes};
+use crate::causes::Cause;
 
 /// The first statement decides what a transaction of this kind sees.
 const BEGIN: &str = "begin isolation level repeatable read read only";
@@ -27,30 +28,29 @@ const EXPORT: &str = "select pg_export_snapshot()";
 /// Waits for those who write, who wait for it in turn. A vacuum that is in the way ends after `deadlock_timeout`, 1 s by default, so this waits a little longer.
 const HOLD: &str = "begin; set local lock_timeout = '2s'; lock table kv in share mode";
 
-/// What tells the states of a database apart, and how many of its partitions have an owner, who may commit.
-const STATE: &str = "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
-
 /// What is said where a lost connection can't be replaced.
 const CHANGED: &str = "the connection was lost, and the crawl has gone on since: what would be read now doesn't fit \
                        what was read before; start the command again";
 
-/// The state of a database at the moment of a snapshot.
+/// How far a database was at the moment of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
+struct Progress {
+    /// Changes with each commit, and with each change of an owner.
     commits: i64,
-    owners: i64,
+    /// Partitions that have an owner, who may commit.
+    owned: i64,
 }
 
-impl State {
+impl Progress {
     async fn read(connection: &mut Connection) -> Result<Self, Error> {
-        let rows = connection.query(STATE, &[]).await?;
+        let rows = connection.query(COMMITS, &[]).await?;
         let number = |column| rows.first().map(|row| row.get(column)).unwrap_or_default();
-        Ok(Self { commits: number(0), owners: number(1) })
+        Ok(Self { commits: number(0), owned: number(1) })
     }
 
-    /// Whether this is the same database as another transaction sees: nobody could change it.
-    fn is_still(self, other: Self) -> bool {
-        self == other && self.owners == 0
+    /// True if nothing was committed since `before`, nor could be: the crawl is at rest.
+    fn is_as(self, before: Self) -> bool {
+        self == before && self.owned == 0
     }
 }
 
@@ -58,7 +58,7 @@ impl State {
 pub(super) struct Reader {
     address: Arc<Address>,
     open: Option<Connection>,
-    state: State,
+    progress: Progress,
     patience: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Reader {
             let connected = match self.open.take().filter(|open| !open.is_closed()) {
                 Some(open) => Ok(open),
                 None => match begin(Connection::open(&self.address).await).await {
-                    Ok((open, state)) if state.is_still(self.state) => Ok(open),
+                    Ok((open, progress)) if progress.is_as(self.progress) => Ok(open),
                     Ok(_) => return Err(CHANGED.into()),
                     Err(error) => Err(error),
                 },
@@ -89,21 +89,18 @@ impl Reader {
                 Err(error) => Err(error),
             };
             let Err(error) = answer else { return answer.map_err(Cause::from) };
-            if !may_pass(&error) || !pauses.wait().await {
-                return Err(error.into());
-            }
-            tracing::warn!("the cluster's database doesn't answer, trying again: {}", with_causes(&error));
+            pauses.wait_after(error).await?;
         }
     }
 }
 
 /// Begins a transaction that sees the database as it is now.
-async fn begin(opened: Result<Connection, Error>) -> Result<(Connection, State), Error> {
+async fn begin(opened: Result<Connection, Error>) -> Result<(Connection, Progress), Error> {
     let mut connection = opened?;
     connection.execute(BEGIN).await?;
     connection.query(NO_TIMEOUTS, &[]).await?;
-    let state = State::read(&mut connection).await?;
-    Ok((connection, state))
+    let progress = Progress::read(&mut connection).await?;
+    Ok((connection, progress))
 }
 
 /// Takes the snapshots of all databases, each with so many connections that read it: those of the first database first. `connections` has one to each.
@@ -124,11 +121,11 @@ pub(super) async fn take(
         drop(hold.execute("rollback").await);
     }
     let mut all = Vec::new();
-    for ((mut connection, state), address) in first.into_iter().zip(addresses) {
+    for ((mut connection, progress), address) in first.into_iter().zip(addresses) {
         let failed = |error| ClusterError::server("share a snapshot", address, error);
         let rows = connection.query(EXPORT, &[]).await.map_err(failed)?;
         let id: String = rows.first().map(|row| row.get(0)).unwrap_or_default();
-        let reader = |open| Reader { address: Arc::clone(address), open: Some(open), state, patience };
+        let reader = |open| Reader { address: Arc::clone(address), open: Some(open), progress, patience };
         let mut of_one = Vec::new();
         for _ in 1..readers {
             let mut further = Connection::open(address).await.map_err(failed)?;
@@ -145,30 +142,34 @@ pub(super) async fn take(
 
 /// Locks the databases of a crawl that has several: none changes until these transactions end.
 async fn hold(addresses: &[Arc<Address>], patience: Duration) -> Result<Vec<Connection>, ClusterError> {
-    let mut pauses = Pauses::new(patience);
-    'again: loop {
-        let mut holds = Vec::new();
-        for address in addresses.iter().filter(|_| addresses.len() > 1) {
-            let failed = |error| ClusterError::server("take a snapshot", address, error);
-            let connection = Connection::open(address).await.map_err(failed)?;
-            match connection.execute(HOLD).await {
-                Ok(()) => holds.push(connection),
-                Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-                    tracing::warn!(
-                        "this role may not lock the tables of {address}, so what is read of its databases may be some milliseconds apart"
-                    );
-                    return Ok(Vec::new());
-                }
-                Err(error) => {
-                    // Those that wait for the locks go on.
-                    drop(holds);
-                    if may_pass(&error) && pauses.wait().await {
-                        continue 'again;
-                    }
-                    return Err(failed(error));
-                }
-            }
-        }
-        return Ok(holds);
+    if addresses.len() < 2 {
+        return Ok(Vec::new());
     }
+    let mut pauses = Pauses::new(patience);
+    loop {
+        // Where one can't be locked, those who wait for the others go on.
+        let (address, error) = match lock_each(addresses).await {
+            Ok(holds) => return Ok(holds),
+            Err(refused) => refused,
+        };
+        if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            tracing::warn!(
+                "this role may not lock the tables of {address}, so what is read of its databases may be some milliseconds apart"
+            );
+            return Ok(Vec::new());
+        }
+        let failed = |error| ClusterError::server("take a snapshot", address, error);
+        pauses.wait_after(error).await.map_err(failed)?;
+    }
+}
+
+async fn lock_each(addresses: &[Arc<Address>]) -> Result<Vec<Connection>, (&Address, Error)> {
+    let mut holds = Vec::new();
+    for address in addresses {
+        let failed = |error| (&**address, error);
+        let connection = Connection::open(address).await.map_err(failed)?;
+        connection.execute(HOLD).await.map_err(failed)?;
+        holds.push(connection);
+    }
+    Ok(holds)
 }

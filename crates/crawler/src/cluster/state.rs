@@ -383,15 +383,18 @@ pub fn resume(
     })
 }
 
-/// A number for each database that changes with each commit, and with each change of an owner.
+/// A number that changes with each commit, and with each change of an owner; and how many partitions have one.
+pub(super) const COMMITS: &str =
+    "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
+
+/// The first number of [`COMMITS`], for each database.
 pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
     runtime()?.block_on(async {
         let mut all = open_all(address.clone()).await?;
         let mut commits = Vec::new();
         for (connection, address) in all.each() {
             let failed = |error| ClusterError::server("read the crawl's state", address, error);
-            let sql = "select coalesce((sum(commits) + sum(fence))::bigint, 0) from part";
-            let rows = connection.query(sql, &[]).await.map_err(failed)?;
+            let rows = connection.query(COMMITS, &[]).await.map_err(failed)?;
             commits.push(rows.first().map(|row| row.get(0)).unwrap_or_default());
         }
         Ok(commits)

@@ -15,7 +15,7 @@ use crate::proxy::Proxy;
 use crate::server::{Server, until, wait};
 use crate::store::new_crawl;
 
-fn add(first: &str, new: &str) -> std::process::Output {
+pub(crate) fn add(first: &str, new: &str) -> std::process::Output {
     run(&["cluster", "add", first, new, "--single-server"])
 }
 

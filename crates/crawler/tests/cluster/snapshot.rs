@@ -6,8 +6,9 @@ use crawler::store::{Store as _, Tree, Write};
 use crawler::view::View;
 use tempfile::TempDir;
 
+use crate::databases::add;
 use crate::judge::{GAP, Judge};
-use crate::program::{Worker, audit, check, init_at, run, status, text};
+use crate::program::{Worker, audit, check, init_at, status, text};
 use crate::server::{Server, until};
 use crate::store::{claim, new_crawl, open};
 
@@ -46,7 +47,7 @@ fn a_snapshot_of_all_partitions_stays_as_it_was_whatever_is_committed() {
         }
     };
     put("before");
-    let views = cluster::views_at_once(&address).unwrap();
+    let views = cluster::snapshot_views(&address).unwrap();
     assert_eq!(views.len(), 4);
     put("after");
     let now = cluster::views(&address).unwrap();
@@ -69,7 +70,7 @@ fn a_crawl_at_rest_is_read_on_after_its_connections_are_lost() {
     let stores = owned(&server, &url, &address);
     stores[2].commit(vec![Write::put(Tree::Queue, "k", "at rest")]).unwrap();
     server.sql(&url, "update part set owner = null");
-    let views = cluster::views_at_once(&address).unwrap();
+    let views = cluster::snapshot_views(&address).unwrap();
     end_connections(&server, &url);
     assert_eq!(value(&views, 2).unwrap().as_deref(), Some(&b"at rest"[..]));
     assert_eq!(value(&views, 1).unwrap(), None);
@@ -82,14 +83,19 @@ fn a_crawl_at_rest_is_read_on_after_its_connections_are_lost() {
     assert!(error.contains("start the command again"), "{error}");
 }
 
+/// A crawl in two databases.
+fn init_in_two(url: &str, second: &str, judge: &Judge) {
+    init_at(url, judge, GAP * 2, &["--single-server"]);
+    let added = add(url, second);
+    assert!(added.status.success(), "{}", text(&added));
+}
+
 /// Letters go from one database to another in two steps: no snapshot may lie between them.
 #[test]
 fn snapshots_of_two_databases_are_of_a_moment_at_which_nobody_writes() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, second, judge) = (server.database(), server.database(), Judge::start());
-    init_at(&url, &judge, GAP * 2, &["--single-server"]);
-    let added = run(&["cluster", "add", &url, &second, "--single-server"]);
-    assert!(added.status.success(), "{}", text(&added));
+    init_in_two(&url, &second, &judge);
     let part: usize = server.sql(&second, "select min(part) from kv").parse().unwrap();
     let write = |sql: &str| {
         let row = format!("insert into kv values ({part}, 3, 'k', 'last')");
@@ -98,7 +104,7 @@ fn snapshots_of_two_databases_are_of_a_moment_at_which_nobody_writes() {
     let mut writer = write("select pg_sleep(0.7); commit");
     until(|| server.sql(&second, "select count(*) from pg_locks where mode = 'RowExclusiveLock'") != "0");
     let address: Address = url.parse().unwrap();
-    let views = std::thread::spawn(move || cluster::views_at_once(&address).unwrap());
+    let views = std::thread::spawn(move || cluster::snapshot_views(&address).unwrap());
     let held = "set lock_timeout = 20; insert into kv values (0, 3, 'k', ''); delete from kv where part = 0 and tree = 3 and key = 'k'";
     until(|| server.try_sql(&url, held).is_err_and(|error| error.contains("lock timeout")));
     assert!(writer.wait().unwrap().success());
@@ -136,8 +142,6 @@ fn a_crawl_at_work_passes_its_audit_again_and_again() {
 fn a_crawl_at_work_in_two_databases_passes_its_audit_again_and_again() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, second, judge) = (server.database(), server.database(), Judge::start());
-    init_at(&url, &judge, GAP * 2, &["--single-server"]);
-    let added = run(&["cluster", "add", &url, &second, "--single-server"]);
-    assert!(added.status.success(), "{}", text(&added));
+    init_in_two(&url, &second, &judge);
     audits_at_work(&url, &judge);
 }

@@ -117,7 +117,7 @@ fn of_cluster(args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::R
     }
     // Asked first: what it removes from the archive afterwards isn't removed in what is read then.
     let is_running = crate::database::is_running(database)?;
-    let views = crate::database::views_at_once(database)?;
+    let views = crate::database::snapshot_views(database)?;
     let text = crate::database::settings(database)?;
     let (settings, record) = config::read_record_text(&text)
         .map_err(|error| storage(format!("the crawl's settings can't be read: {error}")))?;

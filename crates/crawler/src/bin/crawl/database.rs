@@ -46,8 +46,8 @@ pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
 }
 
 /// All partitions with their numbers, to read them as they are at this moment.
-pub(crate) fn views_at_once(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
-    cluster::views_at_once(database).map_err(|error| read_error(&error))
+pub(crate) fn snapshot_views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
+    cluster::snapshot_views(database).map_err(|error| read_error(&error))
 }
 
 /// The settings and seeds that the crawl was made with, as in `crawl.toml`.

@@ -224,7 +224,7 @@ fn show_cluster(
         }
         (None, _) => {
             let is_running = crate::database::is_running(database)?;
-            let views = crate::database::views_at_once(database)?;
+            let views = crate::database::snapshot_views(database)?;
             let summary =
                 crawler::view::summary_of(&views, is_running).map_err(|error| view_error(&error))?;
             show_summary(&summary, &database.to_string(), is_running, console)
