@@ -87,6 +87,10 @@ create table kv_records partition of kv default;
 const DROP: &str =
     "drop table if exists crawl, worker, part, standing, share, quota, address, kv, further, place, heard";
 
+/// A number that changes with each commit, and with each change of an owner; and how many partitions have one.
+pub(super) const COMMITS: &str =
+    "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
+
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {

@@ -11,7 +11,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use super::connection::{Connection, Parameters, Pauses};
-use super::state::COMMITS;
+use super::schema::COMMITS;
 use super::{Address, ClusterError};
 use crate::causes::Cause;
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::connection::{Connection, Parameters};
 use super::database::runtime;
 use super::layout::{All, Layout, open_all};
-use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
+use super::schema::{self, COMMITS, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::withdrawals::{self, Due};
 use super::{Address, ClusterError, moved};
 use crate::clock;
@@ -382,10 +382,6 @@ pub fn resume(
         }
     })
 }
-
-/// A number that changes with each commit, and with each change of an owner; and how many partitions have one.
-pub(super) const COMMITS: &str =
-    "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
 
 /// The first number of [`COMMITS`], for each database.
 pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
