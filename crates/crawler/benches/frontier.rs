@@ -12,7 +12,7 @@ use crawler::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::Timestamp;
 
-const KEY: FingerprintKey = FingerprintKey([9; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([9; 16]);
 const HOSTS: usize = 100;
 const URLS: usize = 10_000;
 const NOW: Now = Now { mono: Duration::from_secs(1), wall: Timestamp::UNIX_EPOCH };

@@ -17,7 +17,7 @@ use crawler::url::{CrawlUrl, FingerprintKey};
 
 use shared::disk;
 
-const KEY: FingerprintKey = FingerprintKey([9; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([9; 16]);
 const NO_GAP: Delay = Delay { length: Duration::ZERO, why: DelayReason::Configured };
 
 /// URLs between two commits.

@@ -35,7 +35,7 @@ use shared::disk;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const KEY: FingerprintKey = FingerprintKey([9; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([9; 16]);
 const GAP: Delay = Delay { length: Duration::from_secs(1), why: DelayReason::Configured };
 const TOOK: Duration = Duration::from_millis(100);
 const ROBOTS: &str = "User-agent: *\nDisallow: /private\n";
@@ -115,7 +115,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         store.commit(vec![
             Write::put(Tree::Meta, "format", FORMAT.to_string()),
             Write::put(Tree::Meta, "crawl_id", "large-store"),
-            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+            Write::put(Tree::Meta, "fingerprint_key", KEY.bytes()),
             Write::put(Tree::Meta, "started", began.wall.to_string()),
             Write::put(Tree::Meta, "settings", text),
             Write::put(Tree::Meta, run.key(), in_force),

@@ -3,8 +3,9 @@
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::FingerprintKey;
 
-/// The form of the database that this version writes. Form 3 has a fourth queue for each host, for resources of pages.
-pub const FORMAT: u32 = 3;
+/// The form of the database that this version writes. Form 3 has a fourth queue for each host, for resources of pages; form 4 may have a
+/// [`FingerprintKey`] of 16 bytes.
+pub const FORMAT: u32 = 4;
 
 /// The oldest form that this version reads. `crawl resume` makes the newest of it.
 const OLDEST: u32 = 2;
@@ -29,12 +30,14 @@ pub enum FormatError {
     },
 }
 
-/// A key that nobody can guess: 32 bytes of two random UUIDs, hashed.
+/// A key that nobody can guess: 16 bytes of the hash of two random UUIDs, which have 122 random bits each.
 pub(crate) fn new_key() -> FingerprintKey {
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid::Uuid::new_v4().as_bytes());
     hasher.update(uuid::Uuid::new_v4().as_bytes());
-    FingerprintKey(*hasher.finalize().as_bytes())
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    FingerprintKey::new(key)
 }
 
 /// Makes the form of a database the newest, before anything of that form is written.
@@ -56,9 +59,9 @@ pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, FormatError> {
         return Err(FormatError::Other { found, is_older });
     }
     let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();
-    let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Unreadable {
+    let key = FingerprintKey::from_bytes(&key).ok_or_else(|| StoreError::Unreadable {
         tree: Tree::Meta.name(),
         source: "the fingerprint key is missing".into(),
     })?;
-    Ok(FingerprintKey(key))
+    Ok(key)
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher24;
 use url::{Position, Url};
 
 pub use self::base::{Base, Joined};
@@ -159,20 +160,14 @@ impl CrawlUrl {
         Origin { scheme: self.scheme(), host: self.host().into(), port: self.port() }
     }
 
-    /// The key of "the same URL": keyed BLAKE3 over the normal form, its first 8 bytes.
+    /// The key of "the same URL": a keyed hash over the normal form, see [`FingerprintKey`].
     ///
     /// The normal form decodes escapes of unreserved characters and writes the others in upper case
-    /// (RFC 3986 sections 6.2.2.1 and 6.2.2.2); a `%` that begins no escape counts as `%25`. 0.1-0.2 microseconds a URL.
+    /// (RFC 3986 sections 6.2.2.1 and 6.2.2.2); a `%` that begins no escape counts as `%25`. 0.02-0.04 microseconds a URL, with a
+    /// key of database format 3 0.1-0.2.
     pub fn fingerprint(&self, key: &FingerprintKey) -> Fingerprint {
         let text = self.as_str();
-        let hash = if text.contains('%') {
-            blake3::keyed_hash(&key.0, normal_escapes(text).as_bytes())
-        } else {
-            blake3::keyed_hash(&key.0, text.as_bytes())
-        };
-        let mut first = [0; 8];
-        first.copy_from_slice(&hash.as_bytes()[..8]);
-        Fingerprint(u64::from_be_bytes(first))
+        Fingerprint(if text.contains('%') { key.hash(&normal_escapes(text)) } else { key.hash(text) })
     }
 }
 
@@ -269,9 +264,50 @@ fn hex(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
-/// The secret of one crawl's fingerprints, so that nobody can prepare URLs that collide.
-#[derive(Clone, Copy)]
-pub struct FingerprintKey(pub [u8; 32]);
+/// The secret of one crawl's fingerprints, so that nobody can prepare URLs that collide. Its length names the hash that it is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct FingerprintKey(Secret);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Secret {
+    /// SipHash-2-4 (Aumasson and Bernstein, 2012), 64 bits.
+    Sip([u8; 16]),
+    /// Keyed BLAKE3, its first 64 bits: the key of a database that was made with format 3 or before.
+    Blake3([u8; 32]),
+}
+
+impl FingerprintKey {
+    /// A key of the hash that new crawls have, SipHash-2-4. Whoever doesn't know it must not be able to guess it.
+    pub const fn new(secret: [u8; 16]) -> Self {
+        Self(Secret::Sip(secret))
+    }
+
+    /// The key as it is stored: 16 bytes, or the 32 of a key for BLAKE3.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Secret::Sip(secret) => secret,
+            Secret::Blake3(secret) => secret,
+        }
+    }
+
+    /// A stored key; none of another length.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let sip = bytes.try_into().map(Secret::Sip);
+        sip.or_else(|_| bytes.try_into().map(Secret::Blake3)).ok().map(Self)
+    }
+
+    /// The hash of a text.
+    #[inline]
+    pub(crate) fn hash(&self, text: &str) -> u64 {
+        match &self.0 {
+            Secret::Sip(secret) => SipHasher24::new_with_key(secret).hash(text.as_bytes()),
+            Secret::Blake3(secret) => {
+                let hash = blake3::keyed_hash(secret, text.as_bytes());
+                hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+            }
+        }
+    }
+}
 
 impl fmt::Debug for FingerprintKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -375,7 +411,7 @@ impl fmt::Display for Origin {
 mod tests {
     use super::*;
 
-    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+    const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
     fn fingerprint(text: &str) -> Fingerprint {
         CrawlUrl::parse(text).unwrap().fingerprint(&KEY)
@@ -401,6 +437,24 @@ mod tests {
         assert_ne!(fingerprint("http://e.example/a%2fb"), fingerprint("http://e.example/a/b"));
         assert_ne!(fingerprint("http://e.example/a?"), fingerprint("http://e.example/a"));
         assert_ne!(fingerprint("http://e.example/%%30A"), fingerprint("http://e.example/%0A"));
+    }
+
+    #[test]
+    fn keys_of_both_lengths_give_the_values_of_the_published_test_vectors() {
+        let text: String = (0..15).map(char::from).collect();
+        // SipHash: a fast short-input PRF (Aumasson and Bernstein, 2012), appendix A.
+        let sip: Vec<u8> = (0..16).collect();
+        let sip = FingerprintKey::from_bytes(&sip).unwrap();
+        assert_eq!(sip.hash(&text), 0xa129_ca61_49be_45e5);
+        // `test_vectors/test_vectors.json` of the BLAKE3 team: `keyed_hash` of 0 bytes and of 1.
+        let blake3 = FingerprintKey::from_bytes(b"whats the Elvish word for friend").unwrap();
+        assert_eq!((blake3.hash(""), blake3.hash("\0")), (0x92b2_b756_04ed_3c76, 0x6d78_78df_ff2f_4856));
+        for key in [sip, blake3] {
+            assert_eq!(FingerprintKey::from_bytes(key.bytes()), Some(key));
+        }
+        for length in [0, 15, 17, 31, 33] {
+            assert_eq!(FingerprintKey::from_bytes(&vec![7; length]), None, "{length} bytes");
+        }
     }
 
     #[test]

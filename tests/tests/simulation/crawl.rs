@@ -37,7 +37,11 @@ pub(crate) const LIMITS: Limits = Limits { redirects: 10, tries: 3 };
 /// When these crawls begin.
 const MIDNIGHT: Timestamp = Timestamp::constant(1_772_323_200, 0);
 
-const KEY: FingerprintKey = FingerprintKey([7; 32]);
+/// The key of a crawl's fingerprints; that of every other one is as databases before format 4 have it.
+fn key_of(sim: &SimWeb) -> FingerprintKey {
+    let bytes = if sim.web().seed.is_multiple_of(2) { &[7; 16][..] } else { &[7; 32] };
+    FingerprintKey::from_bytes(bytes).expect("a key of that length")
+}
 
 /// One crawl, which may be run several times: the web and the clock go on while the "processes" come and go.
 pub(crate) struct Crawl<S> {
@@ -100,9 +104,10 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
+        let key = key_of(sim);
         let own: Vec<CrawlUrl> = seeds.into_iter().filter(is_own).collect();
         let planted =
-            job::queue_seeds(&store, &scope, &own, &[], KEY, clock.now().wall).expect("the store works");
+            job::queue_seeds(&store, &scope, &own, &[], key, clock.now().wall).expect("the store works");
         let is_planted = |seed: &&String| CrawlUrl::parse(seed).is_ok_and(|seed| own.contains(&seed));
         let record = Record {
             seeds: sim.web().seeds.iter().filter(is_planted).cloned().collect(),
@@ -112,7 +117,7 @@ impl<S: Store> Crawl<S> {
         let about = vec![
             Write::put(Tree::Meta, "settings", begun),
             Write::put(Tree::Meta, "format", job::FORMAT.to_string()),
-            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+            Write::put(Tree::Meta, "fingerprint_key", key.bytes()),
         ];
         store.commit(about).expect("the store works");
         let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
@@ -175,7 +180,7 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
-        let mut rules = job::page_rules(&settings, Vec::new(), KEY);
+        let mut rules = job::page_rules(&settings, Vec::new(), key_of(&self.sim));
         if self.impolite {
             // Reads neither wildcards nor what came after 1997.
             settings.robots.dialect = robots::Dialect::Koster1994;
@@ -203,7 +208,7 @@ impl<S: Store> Crawl<S> {
             max_wait: Duration::from_hours(2),
             jitter: self.jitter,
             run: Some(begun_with),
-            ..job::engine_settings(&settings, KEY)
+            ..job::engine_settings(&settings, key_of(&self.sim))
         };
         let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
@@ -286,7 +291,7 @@ impl<S: Store> Crawl<S> {
             delay: DELAY,
             settings,
             seeds: self.sim.web().seeds.clone(),
-            key: KEY,
+            key: key_of(&self.sim),
             head: None,
             temporary: None,
         }

@@ -186,7 +186,7 @@ fn may_follow(web: &Web, host: &str, to: &str) -> bool {
 /// A permit for a host, leased from a frontier of its own: this robot has none.
 fn permit() -> Permit {
     let store = Arc::new(MemoryStore::default());
-    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
+    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey::new([7; 16]));
     let gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier =
         Frontier::open(&store, FrontierLimits::default(), gap, key, now).expect("a store in memory");

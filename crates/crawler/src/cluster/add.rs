@@ -12,6 +12,7 @@ use super::database::runtime;
 use super::layout::{All, Layout, open_all};
 use super::schema;
 use super::{Address, AddressError, ClusterError, State, moved};
+use crate::url::FingerprintKey;
 
 /// The state, whether there has been a worker, and whether one may be at work.
 const STATE: &str = "
@@ -174,13 +175,13 @@ async fn switch(all: &mut All, first: &Address, url: &str, parts: &[i32]) -> Res
 }
 
 /// Program and key of the crawl, where a database may be added to it.
-async fn look(all: &mut All, first: &Address) -> Result<(String, [u8; 32]), AddError> {
+async fn look(all: &mut All, first: &Address) -> Result<(String, FingerprintKey), AddError> {
     let failed = |error| ClusterError::server("read the crawl's state", first, error);
     let rows = all.first().query(STATE, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| ClusterError::Missing { address: first.to_string() })?;
     let damaged = |what| ClusterError::damaged(what, first);
     let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
-    let key = <[u8; 32]>::try_from(row.get::<_, Vec<u8>>(4)).map_err(|_| damaged("its fingerprint key"))?;
+    let key = FingerprintKey::from_bytes(row.get(4)).ok_or_else(|| damaged("its fingerprint key"))?;
     match state {
         State::Making => return Err(ClusterError::Making.into()),
         State::Moved => return Err(AddError::Moved(moved::words(all.first()).await.map_err(failed)?)),
@@ -216,7 +217,7 @@ async fn fill(
     all: &mut All,
     first: &Address,
     new: &Arc<Address>,
-    (program, key): (String, [u8; 32]),
+    (program, key): (String, FingerprintKey),
     single_server: bool,
 ) -> Result<Vec<i32>, AddError> {
     // A worker that joined just before is seen now, and none joins any more.
@@ -229,8 +230,8 @@ async fn fill(
     let number = i32::try_from(place).unwrap_or(i32::MAX);
     match schema::open_any(new).await {
         // An addition of it was interrupted: nothing there is in use.
-        Ok(found) if found.key == key && found.number == number => schema::undo(new).await?,
-        Ok(found) if found.key == key => return Err(AddError::Known(new.to_string())),
+        Ok(found) if found.key == key.bytes() && found.number == number => schema::undo(new).await?,
+        Ok(found) if found.key == key.bytes() => return Err(AddError::Known(new.to_string())),
         Err(ClusterError::Missing { .. }) => {}
         Ok(_) => return Err(ClusterError::Exists { address: new.to_string() }.into()),
         Err(error) => return Err(error.into()),

@@ -244,7 +244,7 @@ impl Files {
     /// Finds the files, all that pages refer to. Cost: one pass over the page records.
     fn find(parts: &[AnyStore], archives: &[PathBuf]) -> Result<Self> {
         let mut found: Vec<(String, PathBuf)> = Vec::new();
-        let name = parts.first().map(read_key).transpose()?.map(|key| crawl_name(&key.0));
+        let name = parts.first().map(read_key).transpose()?.map(|key| crawl_name(&key));
         for archive in archives {
             if !archive.is_dir() {
                 return Err(ExportError::NoDir(archive.clone()));

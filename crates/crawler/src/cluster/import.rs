@@ -99,7 +99,7 @@ pub fn import(
     let crawl_id = String::from_utf8_lossy(&crawl_id).into_owned();
     let head = ledger::head(&*store)?.map(|head| head.to_string()).unwrap_or_default();
     let text = config::to_toml(&settings, &record).map_err(InitError::from)?;
-    let plan = Plan { program: program.to_owned(), key: key.0, settings: text };
+    let plan = Plan { program: program.to_owned(), key, settings: text };
     super::make_tables(address, terms, &plan, single_server)?;
     let mut is_marked = false;
     let move_all = || -> Result<Transferred, ImportError> {

@@ -100,8 +100,7 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
     let prepared = Prepared::new(&settings, &seeds)?;
     let record = Record::new(program, now, list);
     let key = new_key();
-    let plan =
-        Plan { program: program.to_owned(), key: key.0, settings: config::to_toml(&settings, &record)? };
+    let plan = Plan { program: program.to_owned(), key, settings: config::to_toml(&settings, &record)? };
     super::make_tables(address, terms, &plan, single_server)?;
     let filled = fill(address, &settings, &prepared.scope, &record, key, terms.partitions, now);
     let finished = filled.and_then(|seeds| {
@@ -132,7 +131,7 @@ pub(super) fn beginning(
     vec![
         Write::put(Tree::Meta, "format", FORMAT.to_string()),
         Write::put(Tree::Meta, "crawl_id", crawl_id),
-        Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+        Write::put(Tree::Meta, "fingerprint_key", key.bytes()),
         Write::put(Tree::Meta, "started", started.to_string()),
         Write::put(Tree::Meta, "settings", settings),
     ]

@@ -7,6 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
 use super::{Address, ClusterError};
+use crate::url::FingerprintKey;
 
 /// The form of the tables that this version reads and writes.
 const FORMAT: i32 = 6;
@@ -106,7 +107,7 @@ pub struct Plan {
     /// Program and version, `crawl 0.1.0`: others refuse to work on the crawl.
     pub program: String,
     /// The key of the fingerprints of URLs.
-    pub key: [u8; 32],
+    pub key: FingerprintKey,
     /// Settings and seeds, as in `crawl.toml`.
     pub settings: String,
 }
@@ -129,7 +130,7 @@ pub(super) async fn create(
 pub(super) async fn create_further(
     address: &Address,
     terms: Terms,
-    (program, key): (&str, [u8; 32]),
+    (program, key): (&str, FingerprintKey),
     number: i32,
     single_server: bool,
 ) -> Result<Connection, ClusterError> {
@@ -179,7 +180,7 @@ async fn enter(
     let partitions = i32::try_from(terms.partitions).unwrap_or(i32::MAX);
     let sql = "
 insert into crawl(format, lease_ms, state, program, fingerprint_key, settings, partitions, number) values ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let key = &plan.key[..];
+    let key = plan.key.bytes();
     connection
         .query(sql, &[&FORMAT, &lease_ms, &state, &plan.program, &key, &plan.settings, &partitions, &number])
         .await

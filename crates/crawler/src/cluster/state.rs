@@ -16,6 +16,7 @@ use crate::commit::Totals;
 use crate::config;
 use crate::crawl_dir::Moved;
 use crate::engine::Steering;
+use crate::url::FingerprintKey;
 
 /// What the workers of a crawl are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,8 +202,7 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
             Timestamp::from_microsecond(row.get(at)).map_err(ClusterError::damaged_by("its time", address))
         };
         clock::follow(time(3)?, answered);
-        let key =
-            <[u8; 32]>::try_from(row.get::<_, Vec<u8>>(4)).map_err(|_| damaged("its fingerprint key"))?;
+        let key = FingerprintKey::from_bytes(row.get(4)).ok_or_else(|| damaged("its fingerprint key"))?;
         let plan = Plan { program: row.get(1), key, settings: row.get(5) };
         let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
         let worked = Duration::from_millis(u64::try_from(row.get::<_, i64>(8)).unwrap_or_default());

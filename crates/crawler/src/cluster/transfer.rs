@@ -548,7 +548,7 @@ mod tests {
     use crate::post::Place;
     use crate::store::MemoryStore;
 
-    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+    const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
     fn store() -> AnyStore {
         let store = MemoryStore::default();

@@ -238,7 +238,7 @@ fn session(
     for host in prepared.seed_hosts {
         seed_hosts.entry(post::partition(&host, terms.partitions)).or_default().insert(host);
     }
-    let key = FingerprintKey(plan.key);
+    let key = plan.key;
     let mut keeper = Limits::of(&settings).map(|limits| Keeper::new(&layout, limits, worked));
     if let Some(keeper) = &mut keeper {
         let looked = crawling.block_on(keeper.look(&HashMap::new()));
@@ -327,12 +327,12 @@ fn session(
 }
 
 /// A crawl's name in the directories of its workers. The key itself stays in the database.
-pub(super) fn crawl_name(key: &[u8; 32]) -> String {
-    blake3::hash(key).to_hex().to_string()
+pub(super) fn crawl_name(key: &FingerprintKey) -> String {
+    blake3::hash(key.bytes()).to_hex().to_string()
 }
 
 /// Binds a worker's directory to its crawl: the archive of another one must not be taken for the tail of this one's.
-fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
+fn claim_dir(root: &Path, key: &FingerprintKey) -> Result<(), WorkError> {
     let path = root.join(CRAWL_FILE);
     let failed = |source| StoreError::Io { path: path.clone(), source };
     let id = crawl_name(key);
@@ -347,7 +347,12 @@ fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
 }
 
 /// Binds all places that a worker keeps something in to its crawl.
-fn claim(dir: &CrawlDir, archive: &Archive, key: &[u8; 32], runtime: &Runtime) -> Result<(), WorkError> {
+fn claim(
+    dir: &CrawlDir,
+    archive: &Archive,
+    key: &FingerprintKey,
+    runtime: &Runtime,
+) -> Result<(), WorkError> {
     for root in [Some(dir.root()), archive.other_root()].into_iter().flatten() {
         claim_dir(root, key)?;
     }

@@ -25,7 +25,7 @@ use crate::store::{MemoryStore, PowerCutStore};
 use crate::visit::{BacklogBytes, Captured, Event, FoundLink, Outcome, Requested, Revisiting, Visited};
 use crate::warc::Encoded;
 
-const KEY: FingerprintKey = FingerprintKey([7; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
 /// The longest gap that these crawls wait for.
 const LONGEST: Duration = Duration::from_mins(5);

@@ -5,7 +5,7 @@ use crate::pace::DelayReason;
 use crate::store::MemoryStore;
 use crate::trap::Budget;
 
-const KEY: FingerprintKey = FingerprintKey([3; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([3; 16]);
 
 fn now() -> Now {
     Now { mono: Duration::from_secs(1_000), wall: jiff::Timestamp::UNIX_EPOCH }

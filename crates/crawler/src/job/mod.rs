@@ -544,7 +544,7 @@ fn seed_database(
         let about = vec![
             Write::put(Tree::Meta, "format", FORMAT.to_string()),
             Write::put(Tree::Meta, "crawl_id", uuid::Uuid::new_v4().to_string()),
-            Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+            Write::put(Tree::Meta, "fingerprint_key", key.bytes()),
             Write::put(Tree::Meta, "started", now.to_string()),
             Write::put(Tree::Meta, "settings", text),
         ];

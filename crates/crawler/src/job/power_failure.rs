@@ -124,7 +124,7 @@ mod tests {
     use crate::store::{MemoryStore, PowerCutStore};
     use crate::warc::{Exchange, WarcInfo, encode};
 
-    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+    const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
     fn now() -> Now {
         Now { mono: Duration::ZERO, wall: "2026-03-01T12:00:00Z".parse().unwrap() }

@@ -53,9 +53,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         run: None,
         changed: Vec::new(),
         frontier: FrontierLimits::default(),
-        jitter: u64::from_be_bytes([
-            key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
-        ]),
+        jitter: key.hash("jitter"),
     }
 }
 
@@ -173,7 +171,7 @@ mod tests {
 
     /// The settings of all modules, as text.
     fn all_rules(settings: &Settings) -> String {
-        let key = FingerprintKey([7; 32]);
+        let key = FingerprintKey::new([7; 16]);
         let PageRules { limits, select_limits, sitemap_limits, .. } = page_rules(settings, Vec::new(), key);
         let robots = settings.robots_options().max_bytes;
         let (scope, engine) = (scope(settings).unwrap(), engine_settings(settings, key));

@@ -85,7 +85,7 @@ pub(super) fn rebuild(
     let mut about = vec![
         Write::put(Tree::Meta, "format", FORMAT.to_string()),
         Write::put(Tree::Meta, "crawl_id", kept("crawl_id", uuid::Uuid::new_v4().to_string())),
-        Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+        Write::put(Tree::Meta, "fingerprint_key", key.bytes()),
         Write::put(Tree::Meta, "started", record.started.to_string()),
         Write::put(Tree::Meta, "settings", text),
     ];

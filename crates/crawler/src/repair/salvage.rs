@@ -117,8 +117,8 @@ impl Salvage {
 
     /// The crawl's fingerprint key, if it can be read; otherwise another one.
     pub(super) fn key(&self) -> FingerprintKey {
-        let kept = self.get(Tree::Meta, b"fingerprint_key").and_then(|key| <[u8; 32]>::try_from(key).ok());
-        kept.map_or_else(crate::format::new_key, FingerprintKey)
+        let kept = self.get(Tree::Meta, b"fingerprint_key");
+        kept.and_then(|key| FingerprintKey::from_bytes(&key)).unwrap_or_else(crate::format::new_key)
     }
 
     /// The pages that there were at the last commit, if that is known.

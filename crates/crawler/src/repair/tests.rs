@@ -10,8 +10,6 @@ use crate::store::{SledStore, Store, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::View;
 
-const KEY: FingerprintKey = FingerprintKey([7; 32]);
-
 fn link(to: &str) -> LinkRecord {
     LinkRecord {
         to: to.into(),
@@ -31,13 +29,14 @@ fn of_format_1(root: &Path, pages: &[(&str, Vec<LinkRecord>)]) {
     dir.write_settings("[agent]\nproduct = \"SuperRobot/1.0\"\n[record]\nseeds = [\"http://a.test/\"]\n")
         .unwrap();
     let store = SledStore::create(&dir.unfinished_db()).unwrap();
+    let key = FingerprintKey::from_bytes(&[7; 32]).unwrap();
     let mut writes = vec![
         Write::put(Tree::Meta, "format", "1"),
         Write::put(Tree::Meta, "crawl_id", "old"),
-        Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+        Write::put(Tree::Meta, "fingerprint_key", key.bytes()),
     ];
     for (url, links) in pages {
-        let page = link_key(HostId(0), CrawlUrl::parse(url).unwrap().fingerprint(&KEY));
+        let page = link_key(HostId(0), CrawlUrl::parse(url).unwrap().fingerprint(&key));
         let record = PageRecord {
             v: 1,
             url: (*url).to_owned(),
@@ -69,7 +68,7 @@ fn a_database_of_format_1_is_refused_and_repair_reads_it() {
     of_format_1(&old, &pages);
     let error = View::open(&old).unwrap_err().to_string();
     assert!(
-        error.contains("format 1") && error.contains("formats 2 to 3") && error.contains("crawl repair"),
+        error.contains("format 1") && error.contains("formats 2 to 4") && error.contains("crawl repair"),
         "{error}"
     );
 

@@ -29,19 +29,15 @@ impl HostIds {
         key: &FingerprintKey,
         name: &str,
     ) -> Result<Option<HostId>, StoreError> {
-        let hash = |name: &str| {
-            let hash = blake3::keyed_hash(&key.0, name.as_bytes());
-            hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-        };
         if let Some(ids) = &self.0 {
-            return Ok(ids.get(&hash(name)).copied());
+            return Ok(ids.get(&key.hash(name)).copied());
         }
         let mut ids = HashMap::new();
         for host in stored_hosts(store)? {
             let (id, record) = host?;
-            ids.insert(hash(&record.host), id);
+            ids.insert(key.hash(&record.host), id);
         }
         let ids = self.0.insert(ids);
-        Ok(ids.get(&hash(name)).copied())
+        Ok(ids.get(&key.hash(name)).copied())
     }
 }

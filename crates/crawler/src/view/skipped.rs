@@ -178,8 +178,7 @@ pub(super) fn mark(key: &FingerprintKey, url: &str) -> Fingerprint {
     if let Ok(url) = CrawlUrl::parse(url) {
         return url.fingerprint(key);
     }
-    let hash = blake3::keyed_hash(&key.0, url.as_bytes());
-    Fingerprint(sorter::number(hash.as_bytes(), 0, 8))
+    Fingerprint(key.hash(url))
 }
 
 /// What one URL met.

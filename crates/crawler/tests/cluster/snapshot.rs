@@ -19,7 +19,7 @@ fn owned(server: &Server, url: &str, address: &Address) -> Vec<PgStore> {
         .map(|part| {
             let store = PgStore::new(database.clone(), claim(server, url, part, 1));
             let form = Write::put(Tree::Meta, "format", FORMAT.to_string());
-            store.commit(vec![form, Write::put(Tree::Meta, "fingerprint_key", [7; 32])]).unwrap();
+            store.commit(vec![form, Write::put(Tree::Meta, "fingerprint_key", [7; 16])]).unwrap();
             store
         })
         .collect()

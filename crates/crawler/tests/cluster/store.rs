@@ -6,6 +6,7 @@ use std::time::Duration;
 use crawler::cluster::{self, Address, Claim, Database, PgStore, Plan, Terms};
 use crawler::post::{MAIL, Place};
 use crawler::store::{MemoryStore, Store as _, StoreError, Tree, Write, conformance};
+use crawler::url::FingerprintKey;
 
 use crate::server::Server;
 
@@ -20,7 +21,8 @@ pub(crate) fn new_crawl(server: &Server) -> (String, Address) {
 
 /// Makes the tables of a crawl without settings.
 pub(crate) fn make(address: &Address, terms: Terms) -> Result<(), cluster::ClusterError> {
-    let plan = Plan { program: "crawl 0".to_owned(), key: [7; 32], settings: String::new() };
+    let plan =
+        Plan { program: "crawl 0".to_owned(), key: FingerprintKey::new([7; 16]), settings: String::new() };
     cluster::make_tables(address, terms, &plan, true)
 }
 
@@ -117,7 +119,8 @@ fn letters_wait_with_their_writer_and_are_removed_by_their_reader() {
 fn a_database_without_a_synchronous_standby_is_refused_unless_that_is_accepted() {
     let Some(server) = Server::start(&[]) else { return };
     let address: Address = server.database().parse().unwrap();
-    let plan = Plan { program: "crawl 0".to_owned(), key: [7; 32], settings: String::new() };
+    let plan =
+        Plan { program: "crawl 0".to_owned(), key: FingerprintKey::new([7; 16]), settings: String::new() };
     let terms = Terms { lease: Duration::from_secs(3), partitions: 4 };
     let error = cluster::make_tables(&address, terms, &plan, false).unwrap_err();
     assert!(matches!(error, cluster::ClusterError::NoStandby { .. }), "{error}");

@@ -107,7 +107,7 @@ pub(crate) fn request(url: &str, purpose: RequestKind) -> FetchRequest {
 /// A permit for a host, leased from a frontier of its own.
 fn permit() -> Permit {
     let store = Arc::new(MemoryStore::default());
-    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
+    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey::new([7; 16]));
     let gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open(&store, FrontierLimits::default(), gap, key, now).unwrap();
     let url = CrawlUrl::parse("http://a.test/").unwrap();

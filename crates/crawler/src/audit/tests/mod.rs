@@ -31,7 +31,7 @@ use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
 use crate::warc::{Exchange, WarcInfo, encode};
 
-const KEY: FingerprintKey = FingerprintKey([7; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 const SITE: &str = "http://a.test";
 
 fn at(seconds: f64) -> Now {

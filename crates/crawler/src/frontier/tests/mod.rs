@@ -18,7 +18,7 @@ use crate::pace::{DelayReason, HostPace};
 use crate::record::{SitemapFound, SitemapRecord, link_key};
 use crate::store::{MemoryStore, Write};
 
-const KEY: FingerprintKey = FingerprintKey([3; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([3; 16]);
 
 /// Small enough that a few hundred URLs fold the journal, evict seen sets and leave links untested.
 const TIGHT: FrontierLimits = FrontierLimits {

@@ -34,7 +34,7 @@ use crate::record::{
 use crate::store::{MemoryStore, Store, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
 
-const KEY: FingerprintKey = FingerprintKey([7; 32]);
+const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_millisecond(1_767_225_600_000 + second * 1000 + 5).unwrap()
@@ -68,7 +68,7 @@ impl Crawl {
         let about = vec![
             Write::put(Tree::Meta, "format", crate::format::FORMAT.to_string()),
             Write::put(Tree::Meta, "crawl_id", "the-id"),
-            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+            Write::put(Tree::Meta, "fingerprint_key", KEY.bytes()),
             Write::put(Tree::Meta, "started", at(0).to_string()),
         ];
         store.commit(about).unwrap();
