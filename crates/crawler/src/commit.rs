@@ -27,10 +27,10 @@ use crate::encoded::json;
 use crate::extract::MainText;
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
-use crate::page_store::{Change, NewLinks, PageWriter};
+use crate::page_store::{self, Change, PageWriter};
 use crate::record::{
     Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind,
-    Withdrawal, encode_links,
+    Withdrawal, decode_links, encode_links, withhold_links,
 };
 use crate::store::{Durability, Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
@@ -380,9 +380,11 @@ impl<S: Store> Committer<S> {
             writes.extend(index.enter(&mut pages));
         }
         writes.extend(removes);
-        let changes = pages.iter().map(change).collect::<Result<Vec<_>, CommitError>>()?;
-        for (page, change) in pages.iter().zip(&changes) {
-            seals.page(&page.record, change, &page.links)?;
+        let mut changes = Vec::with_capacity(pages.len());
+        for page in &pages {
+            let change = self.change(page, &changes)?;
+            seals.page(&page.record, &change);
+            changes.push(change);
         }
         drop(pages);
         writes.extend(self.pages.store(&self.store, changes)?);
@@ -568,6 +570,32 @@ impl<S: Store> Committer<S> {
         Ok(self)
     }
 
+    /// A page as the store takes it; `before` are those of the same batch that come first.
+    fn change(&self, page: &SettledPage, before: &[Change]) -> Result<Change, CommitError> {
+        let links = if !page.links.is_empty() {
+            Some(encode_links(&page.links)?)
+        } else if page.blanks_links && page.record.lists_links() {
+            Some(self.withheld_links(page, before)?)
+        } else if page.blanks_links || page.record.visits_before > 0 && !page.keeps_links {
+            Some(Vec::new())
+        } else {
+            None
+        };
+        Ok(Change { host: page.host, page: page.page, record: json(&page.record)?, links })
+    }
+
+    /// What remains of a page's links when it is withheld, encoded.
+    fn withheld_links(&self, page: &SettledPage, before: &[Change]) -> Result<Vec<u8>, CommitError> {
+        let is_it = |change: &&Change| (change.host, change.page) == (page.host, page.page);
+        let mut before = before.iter().rev().filter(is_it);
+        let mut links = match before.find_map(|change| change.links.as_ref()) {
+            Some(encoded) => decode_links(encoded)?,
+            None => page_store::links_of(&*self.store, page.host, page.page)?,
+        };
+        withhold_links(&mut links);
+        Ok(encode_links(&links)?)
+    }
+
     fn archive(
         &mut self,
         pages: &mut [SettledPage],
@@ -634,20 +662,6 @@ fn shared<S: Store>(
         }
     }
     Ok(told(encoded))
-}
-
-/// A page as the store takes it.
-fn change(page: &SettledPage) -> Result<Change, CommitError> {
-    let links = if !page.links.is_empty() {
-        NewLinks::Are(encode_links(&page.links)?)
-    } else if page.blanks_links && page.record.lists_links() {
-        NewLinks::StayBlank
-    } else if page.blanks_links || page.record.visits_before > 0 && !page.keeps_links {
-        NewLinks::Are(Vec::new())
-    } else {
-        NewLinks::Stay
-    };
-    Ok(Change { host: page.host, page: page.page, record: json(&page.record)?, links })
 }
 
 /// Key of `meta` for the end of the archive of a crawl on one machine.

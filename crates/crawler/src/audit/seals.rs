@@ -11,7 +11,7 @@ use super::requests::Place;
 use super::{AuditError, AuditRules, Check, LISTED};
 use crate::ledger;
 use crate::page_store::{self, scan_with_links};
-use crate::record::{RepairRecord, Seal, StoredKind};
+use crate::record::{FoundLinks, RepairRecord, Seal, StoredKind};
 use crate::sorter::{self, Sorter};
 use crate::store::{Store, Tree};
 use crate::warc::Record;
@@ -131,9 +131,9 @@ fn judge_pages<S: Store>(
     for page in scan_with_links(store) {
         let page = page?;
         let url = Seal::of(page.record()?.url.as_bytes()).0;
-        let links = Seal::of_links(&page.links()?).map_err(AuditError::record(Tree::Links))?;
+        let links = FoundLinks::of(&page.links()?).map_err(AuditError::record(Tree::Links))?;
         let record = Seal::of(page.json()).0;
-        sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.0])?;
+        sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.bytes()])?;
     }
     let url_of = |check: &Check, number: u64| -> Result<String, AuditError> {
         // Those behind are counted.
@@ -159,7 +159,7 @@ fn judge_pages<S: Store>(
         }
         check.case();
         let number = sorter::number(rest, 0, 8);
-        let (record, links) = (seal_at(rest, 8), seal_at(rest, 8 + SEAL));
+        let (record, links) = (seal_at(rest, 8), FoundLinks::from_bytes(bytes_at(rest, 8 + SEAL)));
         match sealed.take() {
             None if binds_all => {
                 // What was stored again by a repair has no entry, where the ledger was lost as a whole.
@@ -177,7 +177,7 @@ fn judge_pages<S: Store>(
                     let what = "its record doesn't have the digest in the ledger";
                     check.broken(url_of(check, number)?, None, what);
                 }
-                if sealed.links.is_some_and(|sealed| !sealed.covers(links)) {
+                if sealed.links.is_some_and(|sealed| !links.are_of(sealed)) {
                     let what = "its links don't have the digest in the ledger";
                     check.broken(url_of(check, number)?, None, what);
                 }
@@ -208,11 +208,11 @@ fn gone<S: Store>(
 }
 
 fn seal_at(bytes: &[u8], at: usize) -> Seal {
-    let mut seal = [0; SEAL];
-    if let Some(bytes) = bytes.get(at..at + SEAL) {
-        seal.copy_from_slice(bytes);
-    }
-    Seal(seal)
+    Seal(bytes_at(bytes, at))
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
 fn judge_files<S: Store>(

@@ -4,11 +4,8 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::CommitError;
-use crate::page_store::{Change, NewLinks};
-use crate::record::{
-    Decided, Decision, Evidence, Layer, LinkRecord, PageRecord, PlainReason, Seal, Stored, StoredKind,
-};
+use crate::page_store::Change;
+use crate::record::{Decided, Decision, Evidence, Layer, PageRecord, PlainReason, Seal, Stored, StoredKind};
 
 /// The digests of one commit.
 #[derive(Debug, Default)]
@@ -31,20 +28,11 @@ impl Seals {
     }
 
     /// Takes a page as it is stored.
-    pub(super) fn page(
-        &mut self,
-        record: &PageRecord,
-        change: &Change,
-        links: &[LinkRecord],
-    ) -> Result<(), CommitError> {
-        let links = match &change.links {
-            NewLinks::Are(encoded) => Some(Seal::of_encoded_links(links, encoded)?),
-            NewLinks::Stay | NewLinks::StayBlank => None,
-        };
+    pub(super) fn page(&mut self, record: &PageRecord, change: &Change) {
+        let links = change.links.as_deref().map(Seal::of);
         let archive = self.captures.remove(&record.url);
         let stored = Stored { kind: StoredKind::Page, record: Seal::of(&change.record), links, archive };
         self.stored.push((record.url.clone(), record.fetched_at, stored));
-        Ok(())
     }
 
     /// Takes a version of a file of an origin, by key and value.

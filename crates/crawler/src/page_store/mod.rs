@@ -21,8 +21,8 @@ pub(crate) use self::read::{
 };
 pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};
+pub(crate) use self::write::Change;
 pub use self::write::PageWriter;
-pub(crate) use self::write::{Change, NewLinks};
 
 use serde::{Deserialize, Serialize};
 

@@ -44,13 +44,10 @@ fn link(text: &str) -> LinkRecord {
     }
 }
 
-fn change(page: u64, text: &str, links: NewLinks) -> Change {
+fn change(page: u64, text: &str, links: Option<&[LinkRecord]>) -> Change {
     let record = serde_json::to_vec(&record(page, text)).unwrap();
+    let links = links.map(|links| encode_links(links).unwrap());
     Change { host: host(page), page: print(page), record, links }
-}
-
-fn are(links: &[LinkRecord]) -> NewLinks {
-    NewLinks::Are(encode_links(links).unwrap())
 }
 
 /// What should be stored: texts of titles and of anchors, in the order of the first storing.
@@ -65,7 +62,6 @@ struct Step {
     page: u64,
     length: usize,
     links: Option<usize>,
-    blank: bool,
 }
 
 impl Model {
@@ -79,21 +75,10 @@ impl Model {
         }
         let known = self.pages.entry(step.page).or_default();
         known.0.clone_from(&text);
-        let new_links = match (links, step.blank) {
-            (Some(links), _) => {
-                known.1.clone_from(&links);
-                are(&links)
-            }
-            (None, true) => {
-                for link in &mut known.1 {
-                    link.text.clear();
-                    link.hreflang = None;
-                }
-                NewLinks::StayBlank
-            }
-            (None, false) => NewLinks::Stay,
-        };
-        change(step.page, &text, new_links)
+        if let Some(links) = &links {
+            known.1.clone_from(links);
+        }
+        change(step.page, &text, links.as_deref())
     }
 
     fn check(&self, store: &MemoryStore) {
@@ -121,8 +106,8 @@ impl Model {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Vec<Step>>> {
-    let step = (0..120_u64, 1..200_usize, proptest::option::of(0..40_usize), any::<bool>())
-        .prop_map(|(page, length, links, blank)| Step { page, length, links, blank });
+    let step = (0..120_u64, 1..200_usize, proptest::option::of(0..40_usize))
+        .prop_map(|(page, length, links)| Step { page, length, links });
     proptest::collection::vec(proptest::collection::vec(step, 0..20), 1..25)
 }
 
@@ -159,7 +144,7 @@ fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
     let mut next = 0_u64;
     // Commits of a page, of some, and of hundreds.
     for many in [1, 3, 1, 17, 300, 1, 1, 40].into_iter().cycle().take(320) {
-        let pages = (next..next + many).map(|page| change(page, "a title", are(&[link("x"), link("y")])));
+        let pages = (next..next + many).map(|page| change(page, "a title", Some(&[link("x"), link("y")])));
         next += many;
         store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
     }
@@ -188,7 +173,7 @@ fn a_page_that_is_new_is_not_looked_up() {
     let store = Counting::default();
     let put = |writer: &mut PageWriter, page: u64, title: &str| {
         let (writes, reads) =
-            store.reads_of(|store| writer.store(store, vec![change(page, title, are(&[]))]).unwrap());
+            store.reads_of(|store| writer.store(store, vec![change(page, title, Some(&[]))]).unwrap());
         store.commit(writes).unwrap();
         reads
     };
@@ -210,7 +195,7 @@ fn a_writer_is_opened_with_few_reads() {
     let mut writer = PageWriter::open(&store).unwrap();
     // Pages 256 to 382 aren't in the index, and lie in more than one range of 256 numbers with those before.
     for page in 0..383 {
-        let change = change(page, "a title", are(&[link("x")]));
+        let change = change(page, "a title", Some(&[link("x")]));
         let made = writer.store(&store, vec![change]).unwrap();
         store.commit(made).unwrap();
     }
@@ -231,7 +216,7 @@ fn the_numbers_of_all_pages_find_each_of_them_with_one_read() {
     let mut next = 0_u64;
     // In the index are whole runs of 128: the last pages are in their values alone, some of them in values of their commits.
     for many in [1, 300, 17, 90, 3] {
-        let pages = (next..next + many).map(|page| change(page, "a title", are(&[])));
+        let pages = (next..next + many).map(|page| change(page, "a title", Some(&[])));
         next += many;
         store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
         let state = writer.state();
@@ -263,7 +248,7 @@ fn pages_with_the_same_beginning_of_their_fingerprints_are_told_apart() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();
     let twins = [0x1234_5678_0000_0001, 0x1234_5678_0000_0002].map(Fingerprint);
-    let changes = twins.map(|page| Change { page, host: HostId(1), ..change(0, "a title", are(&[])) });
+    let changes = twins.map(|page| Change { page, host: HostId(1), ..change(0, "a title", Some(&[])) });
     store.commit(writer.store(&store, changes.into()).unwrap()).unwrap();
     let numbers = PageNumbers::read(&store).unwrap().expect("few pages");
     for page in twins {
@@ -280,7 +265,7 @@ fn ranges_have_every_page_once() {
     let mut writer = PageWriter::open(&store).unwrap();
     let mut next = 0_u64;
     for many in [1, 300, 17, 250, 3] {
-        let pages = (next..next + many).map(|page| change(page, "a title", are(&[link("x")])));
+        let pages = (next..next + many).map(|page| change(page, "a title", Some(&[link("x")])));
         next += many;
         store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
     }
@@ -298,11 +283,11 @@ fn what_was_replaced_is_in_no_value_any_more() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();
     for page in 0..50 {
-        let pages = vec![change(page, "the-old-title", are(&[link("the-old-anchor")]))];
+        let pages = vec![change(page, "the-old-title", Some(&[link("the-old-anchor")]))];
         store.commit(writer.store(&store, pages).unwrap()).unwrap();
     }
     for page in 0..50 {
-        let pages = vec![change(page, "new", NewLinks::StayBlank)];
+        let pages = vec![change(page, "new", Some(&[link("")]))];
         store.commit(writer.store(&store, pages).unwrap()).unwrap();
     }
     for page in scan_with_links(&store) {
@@ -331,7 +316,7 @@ fn a_crash_at_any_commit_loses_whole_commits_alone() {
             let mut durable = 0;
             for turn in 0..at {
                 let pages =
-                    (0..=turn % 4).map(|n| change(durable + n, "x", are(&[link("y")]))).collect::<Vec<_>>();
+                    (0..=turn % 4).map(|n| change(durable + n, "x", Some(&[link("y")]))).collect::<Vec<_>>();
                 let many = pages.len() as u64;
                 let changes = writer.store(&store, pages).unwrap();
                 if store.commit(changes).is_ok() || lands {
@@ -340,7 +325,7 @@ fn a_crash_at_any_commit_loses_whole_commits_alone() {
             }
             let mut writer = PageWriter::open(&inner).unwrap();
             assert_eq!(writer.state().count, durable);
-            let more = vec![change(durable, "x", are(&[link("y")]))];
+            let more = vec![change(durable, "x", Some(&[link("y")]))];
             inner.commit(writer.store(&inner, more).unwrap()).unwrap();
             assert_eq!(
                 scan_with_links(&inner)
@@ -358,7 +343,7 @@ fn missing_or_damaged_records_are_reported() {
         let store = MemoryStore::default();
         let mut writer = PageWriter::open(&store).unwrap();
         for page in 0..400 {
-            let pages = vec![change(page, "a title", are(&[link("x")]))];
+            let pages = vec![change(page, "a title", Some(&[link("x")]))];
             store.commit(writer.store(&store, pages).unwrap()).unwrap();
         }
         store

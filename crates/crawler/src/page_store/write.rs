@@ -9,7 +9,6 @@ use super::read::LinkBlock;
 use super::{STATE, State, lost, number_key, read, unreadable};
 use crate::frontier::HostId;
 use crate::packed::Filling;
-use crate::record::{decode_links, encode_links, withhold_links};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 
@@ -26,18 +25,8 @@ pub(crate) struct Change {
     pub(crate) page: Fingerprint,
     /// JSON.
     pub(crate) record: Vec<u8>,
-    pub(crate) links: NewLinks,
-}
-
-/// What becomes of a page's links.
-#[derive(Debug)]
-pub(crate) enum NewLinks {
-    /// These, encoded; empty for none.
-    Are(Vec<u8>),
-    /// They stay.
-    Stay,
-    /// They stay without what tells of the page, as [`withhold_links`] leaves them.
-    StayBlank,
+    /// Its links, encoded; empty for none. `None` if they stay.
+    pub(crate) links: Option<Vec<u8>>,
 }
 
 /// Stores pages. Memory: the records of the last commits, some KB, and 2 to 4 bytes for each page, up to 32 MB.
@@ -129,7 +118,7 @@ impl PageWriter {
             match self.number_of(store, change.host, change.page)? {
                 None => self.append(change)?,
                 Some(number) if number >= self.state.loose => {
-                    self.change_tail(number, change, &mut changed)?;
+                    self.change_tail(number, change, &mut changed);
                 }
                 Some(number) => changed.apply(store, number, change)?,
             }
@@ -182,24 +171,19 @@ impl PageWriter {
         if number >= index::NUMBERS {
             return Err(unreadable(Tree::Pages, "there are too many pages"));
         }
-        let links = match links {
-            NewLinks::Are(links) => links,
-            NewLinks::Stay | NewLinks::StayBlank => Vec::new(),
-        };
-        self.tail.push(Entry { host, page, record, links: Links::Here(links) });
+        self.tail.push(Entry { host, page, record, links: Links::Here(links.unwrap_or_default()) });
         self.know(host, page, number);
         self.state.count += 1;
         Ok(())
     }
 
-    fn change_tail(&mut self, number: u64, change: Change, changed: &mut Changed) -> Result<(), StoreError> {
+    fn change_tail(&mut self, number: u64, change: Change, changed: &mut Changed) {
         let entry = &mut self.tail[(number - self.state.loose) as usize];
         entry.record = change.record;
-        if let Some(links) = change.links.after(|| Ok(entry.stored_links()))? {
+        if let Some(links) = change.links {
             entry.links = Links::Here(links);
         }
         changed.tail.extend(self.values.iter().rev().find(|first| **first <= number));
-        Ok(())
     }
 
     fn tail_value(&self, from: u64, to: u64) -> Write {
@@ -278,31 +262,11 @@ impl PageWriter {
 
 impl Entry {
     fn bytes(&self) -> usize {
-        self.record.len() + self.stored_links().len()
-    }
-
-    /// The links, where they are here.
-    fn stored_links(&self) -> Vec<u8> {
-        match &self.links {
-            Links::Here(links) => links.clone(),
-            Links::Apart => Vec::new(),
-        }
-    }
-}
-
-impl NewLinks {
-    /// The new links, encoded; none where they stay. `old` gives those that are stored.
-    fn after(self, old: impl FnOnce() -> Result<Vec<u8>, StoreError>) -> Result<Option<Vec<u8>>, StoreError> {
-        let error = |error| unreadable(Tree::Links, error);
-        match self {
-            Self::Are(links) => Ok(Some(links)),
-            Self::Stay => Ok(None),
-            Self::StayBlank => {
-                let mut links = decode_links(&old()?).map_err(error)?;
-                withhold_links(&mut links);
-                encode_links(&links).map(Some).map_err(error)
-            }
-        }
+        let links = match &self.links {
+            Links::Here(links) => links.len(),
+            Links::Apart => 0,
+        };
+        self.record.len() + links
     }
 }
 
@@ -318,13 +282,12 @@ impl Changed {
             self.pages.insert(first, entries);
             first
         };
-        let links = change.links.after(|| self.links_of(store, number))?;
         let Some(entry) = self.pages.get_mut(&first).and_then(|all| all.get_mut((number - first) as usize))
         else {
             return Err(lost(Tree::Pages, format!("the record of page {number}")));
         };
         entry.record = change.record;
-        let Some(links) = links else { return Ok(()) };
+        let Some(links) = change.links else { return Ok(()) };
         entry.links = if links.is_empty() { Links::Here(links.clone()) } else { Links::Apart };
         let pages = self.links_block(store, number)?;
         match pages.binary_search_by_key(&number, |(page, _)| *page) {
@@ -353,12 +316,6 @@ impl Changed {
             _ => changed.unwrap_or(number),
         };
         Ok(self.links.entry(key).or_default())
-    }
-
-    fn links_of<S: Store>(&mut self, store: &S, number: u64) -> Result<Vec<u8>, StoreError> {
-        let pages = self.links_block(store, number)?;
-        let found = pages.iter().find(|(page, _)| *page == number);
-        Ok(found.map(|(_, links)| links.clone()).unwrap_or_default())
     }
 
     fn write(&self) -> Vec<Write> {

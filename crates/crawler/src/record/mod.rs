@@ -46,6 +46,7 @@ pub(crate) use self::run_settings::JUDGED_BY;
 pub use self::run_settings::RunSettings;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
+pub(crate) use self::stored::FoundLinks;
 pub use self::stored::{Seal, Stored, StoredKind};
 pub(crate) use self::uncommitted::Uncommitted;
 pub use self::withdrawal::Withdrawal;

@@ -30,7 +30,8 @@ pub struct Stored {
     pub kind: StoredKind,
     /// Of a page the digest of the record's JSON, of other files that of key and value; of records of the archive the same as `archive`.
     pub record: Seal,
-    /// Of a page's links, see [`Seal::of_links`]; none where they stayed as they were.
+    /// Of a page's links as they are encoded; none where they stayed as they were. What a version before database format 4 entered is
+    /// something else, see [`FoundLinks`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Seal>,
     /// Of what went to the archive: the members of response, request and metadata.
@@ -58,35 +59,56 @@ impl Seal {
         Self::of_hash(hasher.finalize())
     }
 
-    /// The digest of a page's links: 64 bits over them as they are stored, and 64 bits over what remains of them when the page is
-    /// withheld, which a later visit may do without reading them.
-    pub fn of_links(links: &[LinkRecord]) -> Result<Self, RecordError> {
-        Self::of_encoded_links(links, &encode_links(links)?)
-    }
-
-    /// [`Seal::of_links`] of links that are encoded already.
-    pub(crate) fn of_encoded_links(links: &[LinkRecord], encoded: &[u8]) -> Result<Self, RecordError> {
-        let mut seal = Self::of(encoded);
-        if links.is_empty() {
-            seal.0.copy_within(..8, 8);
-        } else {
-            // Never longer than all of them.
-            let withheld = encode_withheld_links(links, encoded.len())?;
-            seal.0[8..].copy_from_slice(&Self::of(&withheld).0[..8]);
-        }
-        Ok(seal)
-    }
-
-    /// Whether links with the other digest are the ones that were sealed with this, or what remains of them.
-    pub(crate) fn covers(self, now: Self) -> bool {
-        let are_blank = now.0[..8] == now.0[8..];
-        now == self || are_blank && now.0[8..] == self.0[8..]
-    }
-
     fn of_hash(hash: blake3::Hash) -> Self {
         let mut seal = [0; 16];
         seal.copy_from_slice(&hash.as_bytes()[..16]);
         Self(seal)
+    }
+}
+
+/// The digests of links that are stored, to be compared with one in the ledger.
+///
+/// Versions before database format 4 entered 64 bits over the links as they were encoded, and 64 bits over what remains of them when the page
+/// is withheld, without another entry when that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FoundLinks {
+    all: Seal,
+    withheld: [u8; 8],
+}
+
+impl FoundLinks {
+    /// Of so many bytes.
+    pub(crate) const BYTES: usize = 24;
+
+    pub(crate) fn of(links: &[LinkRecord]) -> Result<Self, RecordError> {
+        let encoded = encode_links(links)?;
+        // Never longer than all of them.
+        let rest = Seal::of(&encode_withheld_links(links, encoded.len())?);
+        let mut withheld = [0; 8];
+        withheld.copy_from_slice(&rest.0[..8]);
+        Ok(Self { all: Seal::of(&encoded), withheld })
+    }
+
+    pub(crate) fn bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(&self.all.0);
+        bytes[16..].copy_from_slice(&self.withheld);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let (mut all, mut withheld) = ([0; 16], [0; 8]);
+        all.copy_from_slice(&bytes[..16]);
+        withheld.copy_from_slice(&bytes[16..]);
+        Self { all: Seal(all), withheld }
+    }
+
+    /// Whether they are the links that were entered with this digest, or, with one of an earlier version, what remains of them.
+    pub(crate) fn are_of(self, entered: Seal) -> bool {
+        let (all, rest) = entered.0.split_at(8);
+        let are_blank = self.all.0[..8] == self.withheld;
+        let are_of_earlier = rest == self.withheld && (are_blank || all == &self.all.0[..8]);
+        entered == self.all || are_of_earlier
     }
 }
 
@@ -114,24 +136,58 @@ mod tests {
         }
     }
 
+    fn sealed(links: &[LinkRecord]) -> Seal {
+        Seal::of(&encode_links(links).unwrap())
+    }
+
+    /// As versions before database format 4 sealed links.
+    fn sealed_before(links: &[LinkRecord]) -> Seal {
+        let mut blank = links.to_vec();
+        withhold_links(&mut blank);
+        let mut seal = sealed(links);
+        seal.0[8..].copy_from_slice(&sealed(&blank).0[..8]);
+        seal
+    }
+
+    fn are_of(links: &[LinkRecord], seal: Seal) -> bool {
+        let found = FoundLinks::of(links).unwrap();
+        assert_eq!(FoundLinks::from_bytes(found.bytes()), found);
+        found.are_of(seal)
+    }
+
     #[test]
-    fn links_are_the_sealed_ones_or_what_remains_of_them_and_no_others() {
+    fn links_are_the_sealed_ones_and_no_others() {
         let links = [link("next", LinkOutcome::Queued), link("", LinkOutcome::NotHttp)];
-        let seal = Seal::of_links(&links).unwrap();
-        assert!(seal.covers(Seal::of_links(&links).unwrap()));
         let mut blank = links.to_vec();
         withhold_links(&mut blank);
         assert_eq!(blank.len(), 1);
-        assert!(seal.covers(Seal::of_links(&blank).unwrap()));
-        assert!(!Seal::of_links(&blank).unwrap().covers(seal));
-        for changed in
-            [vec![link("", LinkOutcome::Queued), links[1].clone()], links[..1].to_vec(), Vec::new()]
-        {
-            assert!(!seal.covers(Seal::of_links(&changed).unwrap()), "{changed:?}");
+        let changed = [
+            vec![link("", LinkOutcome::Queued), links[1].clone()],
+            vec![link("next", LinkOutcome::PageNofollow)],
+            links[..1].to_vec(),
+            Vec::new(),
+        ];
+        for seal in [sealed(&links), sealed_before(&links)] {
+            assert!(are_of(&links, seal));
+            for changed in &changed {
+                assert!(!are_of(changed, seal), "{changed:?}");
+            }
         }
+        assert!(!are_of(&blank, sealed(&links)), "what withholds them now enters their digest");
+        assert!(are_of(&blank, sealed(&blank)) && !are_of(&links, sealed(&blank)));
+        assert!(are_of(&[], sealed(&[])));
+    }
+
+    #[test]
+    fn what_remains_of_links_belongs_to_the_digest_that_an_earlier_version_entered() {
+        let links = [link("next", LinkOutcome::Queued), link("", LinkOutcome::NotHttp)];
+        let mut blank = links.to_vec();
+        withhold_links(&mut blank);
+        assert!(are_of(&blank, sealed_before(&links)));
+        assert!(!are_of(&links, sealed_before(&blank)));
         blank[0].outcome = LinkOutcome::PageNofollow;
-        assert!(!seal.covers(Seal::of_links(&blank).unwrap()));
-        assert!(Seal::of_links(&[]).unwrap().covers(Seal::of_links(&[]).unwrap()));
+        assert!(!are_of(&blank, sealed_before(&links)));
+        assert!(are_of(&[], sealed_before(&[])));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::frontier::HostId;
-use crate::page_store::{Change, NewLinks, PageWriter};
+use crate::page_store::{Change, PageWriter};
 use crate::record::{Archived, PageRecord, Withdrawal};
 use crate::store::{AnyStore, MemoryStore, Write as Put};
 use crate::url::Fingerprint;
@@ -98,7 +98,7 @@ fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> AnyStore {
         };
         let record = serde_json::to_vec(&record).unwrap();
         let page = Fingerprint(number as u64);
-        changes.push(Change { host: HostId(0), page, record, links: NewLinks::Stay });
+        changes.push(Change { host: HostId(0), page, record, links: None });
     }
     let end = writer.position().unwrap();
     writer.sync().unwrap();

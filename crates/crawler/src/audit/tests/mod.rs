@@ -277,7 +277,7 @@ fn rewrite(store: &MemoryStore, change: impl FnOnce(&mut Vec<(PageRecord, Vec<Li
         host: HostId(0),
         page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
         record: serde_json::to_vec(record).unwrap(),
-        links: page_store::NewLinks::Are(encode_links(links).unwrap()),
+        links: Some(encode_links(links).unwrap()),
     });
     let writes = PageWriter::open(store).unwrap().store(store, kept.collect()).unwrap();
     store.commit(writes).unwrap();

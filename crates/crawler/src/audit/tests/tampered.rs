@@ -8,7 +8,7 @@ use flate2::{Compression, GzBuilder};
 use super::*;
 use crate::ledger::{Head, Ledger};
 use crate::record::LinkOutcome::{Pattern, Queued, RelNofollow};
-use crate::record::{RobotsAccess, SiteFile};
+use crate::record::{RobotsAccess, Seal, SiteFile, withhold_links};
 
 /// The output that is changed.
 pub(super) struct Output {
@@ -621,6 +621,47 @@ fn a_head_that_was_written_down_is_met_in_full_or_by_its_beginning() {
     for (text, is_broken) in [(&head[..], false), (&head[..16], false), ("0123456789abcdef", true)] {
         output.rules.head = Some(text.to_owned());
         assert_eq!(broken(&output.judge()).contains(&"head"), is_broken, "{text}");
+    }
+}
+
+#[test]
+fn links_that_a_later_visit_withholds_have_a_digest_of_what_remains() {
+    let withheld = |links: Vec<LinkRecord>, keeps_links: bool| {
+        let mut record = page("/hidden-later", 9.0, None);
+        if keeps_links {
+            record.headers.push(header("x-robots-tag", "noindex"));
+            record.withhold();
+            record.visits_before = 1;
+        }
+        SettledPage {
+            host: HostId(0),
+            page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
+            record,
+            links,
+            keeps_links,
+            blanks_links: keeps_links,
+            warc: None,
+            discovery: None,
+            text: None,
+        }
+    };
+    let links = || vec![link("/b", LinkOutcome::Seen), link("/rel", LinkOutcome::RelNofollow)];
+    for in_one_commit in [false, true] {
+        let output = Output::new();
+        let (first, second) = (withheld(links(), false), withheld(Vec::new(), true));
+        let batches = if in_one_commit { vec![vec![first, second]] } else { vec![vec![first], vec![second]] };
+        let mut committer = Committer::open(Arc::clone(&output.store), None).unwrap();
+        for pages in batches {
+            committer.commit(Batch { pages, ..Batch::default() }).unwrap();
+        }
+        let mut remain = links();
+        withhold_links(&mut remain);
+        let page = scan_with_links(&*output.store).last().unwrap().unwrap();
+        assert_eq!(page.links().unwrap(), remain, "in one commit: {in_one_commit}");
+        let stored = output.entries().last().unwrap().evidence.stored.clone().unwrap();
+        assert_eq!(stored.links, Some(Seal::of(&encode_links(&remain).unwrap())), "{in_one_commit}");
+        let check = output.judge().checks.into_iter().find(|check| check.name == "seals").unwrap();
+        assert_eq!(check.violations, 0, "{:?}", check.first);
     }
 }
 
