@@ -218,6 +218,10 @@ impl Rel {
     /// Returns the words that decide what becomes of a link, in their plain form: the one that keeps it out of the queue, and
     /// those that name a resource. All of them come from a fixed list.
     pub fn deciding_words(&self) -> Vec<&'static str> {
+        // As of most links.
+        if self.raw.is_empty() {
+            return Vec::new();
+        }
         let nofollow = meta::link_rel(&self.raw).nofollow.map(meta::NoFollow::word);
         let resources = self.words().filter_map(resource_rel).map(|(word, _)| word);
         nofollow.into_iter().chain(resources).collect()
