@@ -56,7 +56,25 @@ pub fn read(value: &[u8]) -> Result<Block, LedgerError> {
     let (before, after, plain) = open(value)?;
     let mut plain = plain.as_slice();
     let count = pull(&mut plain)?;
-    let mut reader = Reader::open(plain)?;
+    let decisions = entries(Reader::open(plain)?, count)?;
+    Ok(Block { before, after, decisions })
+}
+
+/// The entries of a stored value in which one may hold any of these words, as decisions and reasons say them; none of other values, which
+/// cost the unpacking alone.
+pub fn read_saying(value: &[u8], words: &[&str]) -> Result<Vec<Decision>, LedgerError> {
+    let (_, _, plain) = open(value)?;
+    let mut plain = plain.as_slice();
+    let count = pull(&mut plain)?;
+    let reader = Reader::open(plain)?;
+    if words.iter().any(|word| reader.may_hold(Texts::Words, word)) {
+        entries(reader, count)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+fn entries(mut reader: Reader<'_>, count: u64) -> Result<Vec<Decision>, LedgerError> {
     let mut state = State::default();
     let mut robots = Vec::new();
     let mut decisions = Vec::new();
@@ -66,7 +84,7 @@ pub fn read(value: &[u8]) -> Result<Block, LedgerError> {
     if !reader.is_at_end() {
         return Err(LedgerError::Form);
     }
-    Ok(Block { before, after, decisions })
+    Ok(decisions)
 }
 
 /// True if an entry of the value may be about `url`, or was found on it, or leads there; false is certain. Costs the

@@ -110,7 +110,9 @@ proptest! {
         let value = block::write(before, after, &entries);
         for entry in &entries {
             prop_assert!(may_mention(&value, &entry.url).unwrap());
+            prop_assert_eq!(&read_saying(&value, &["<none>", entry.decision.as_str()]).unwrap(), &entries);
         }
+        prop_assert!(read_saying(&value, &["<none>"]).unwrap().is_empty());
         prop_assert_eq!(read(&value).unwrap(), Block { before, after, decisions: entries });
     }
 

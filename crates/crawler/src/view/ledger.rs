@@ -57,11 +57,28 @@ impl View {
     }
 }
 
+/// The decisions of those runs in which one is of these kinds, each run with the number of its first.
+pub(super) fn decision_blocks_with<'a>(
+    store: &'a impl Store,
+    kinds: &'a [Decided],
+) -> impl Iterator<Item = Result<(u64, Vec<Decision>), ViewError>> + 'a {
+    let words: Vec<_> = kinds.iter().map(Decided::as_str).collect();
+    store.scan(Tree::Ledger, &[]).map(move |pair| {
+        let (key, value) = pair?;
+        let decisions = ledger::read_saying(&value, &words);
+        Ok((first_of(&key)?, decisions.map_err(|error| ViewError::record(Tree::Ledger, error))?))
+    })
+}
+
 pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), ViewError> {
-    let first =
-        <[u8; 8]>::try_from(key.as_slice()).map_err(|error| ViewError::record(Tree::Ledger, error))?;
     let block = ledger::read(value).map_err(|error| ViewError::record(Tree::Ledger, error))?;
-    Ok((u64::from_be_bytes(first), block.decisions))
+    Ok((first_of(key)?, block.decisions))
+}
+
+/// The number of a run's first decision.
+fn first_of(key: &[u8]) -> Result<u64, ViewError> {
+    let first = <[u8; 8]>::try_from(key).map_err(|error| ViewError::record(Tree::Ledger, error))?;
+    Ok(u64::from_be_bytes(first))
 }
 
 pub(super) fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
