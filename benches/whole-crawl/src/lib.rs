@@ -88,7 +88,8 @@ impl Web {
             let _ = write!(html, "<a href=\"/p/{}.html\">next {child}</a> ", target.max(1));
         }
         for n in 2..self.size.links {
-            let target = 1 + random.usize(..self.pages - 1);
+            // Of a single page it is the page itself.
+            let target = (1 + random.usize(..(self.pages - 1).max(1))) % self.pages;
             match random.usize(..10) {
                 0..=2 => {
                     let other = random.usize(..self.hosts);
