@@ -1,4 +1,7 @@
 use super::*;
+use crate::page_store;
+use crate::view::limits::Reached;
+use crate::view::summary::{Pages, Plain};
 use crate::view::{Counted, HostState, Status, Summary};
 
 fn printed(summary: &Summary) -> String {
@@ -44,6 +47,48 @@ fn the_summary_counts_what_the_tables_hold() {
     assert_eq!(line.lines().count(), 1);
     let object: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&object["v"], &object["totals"]["requests"]), (&1.into(), &9.into()));
+}
+
+#[test]
+fn a_page_counts_the_same_by_a_part_of_its_record_and_by_all_of_it() {
+    let mut crawl = Crawl::new();
+    let plain = |number: u32| page(&format!("http://a.test/{number}"), Some(200));
+    let hit = || vec!["links".to_owned()];
+    let records = [
+        plain(0),
+        PageRecord { resource: true, ..plain(1) },
+        PageRecord { archived: false, followed: false, ..plain(2) },
+        PageRecord { indexed: false, directives: vec![directive("noindex")], ..plain(3) },
+        PageRecord { withheld: true, ..plain(4) },
+        PageRecord { truncated: Some("wire".to_owned()), ..plain(5) },
+        PageRecord { limits_hit: hit(), ..plain(6) },
+        PageRecord { unavailable_after: Some(at(-9)), ..plain(7) },
+        page("http://a.test/8", Some(404)),
+        page("http://a.test/9", Some(301)),
+        PageRecord { error: Some("timeout".to_owned()), ..page("http://a.test/10", None) },
+    ];
+    let many = records.len();
+    for record in records {
+        crawl.store_page(record, Vec::new());
+    }
+    let view = crawl.view();
+    let mut plain = 0;
+    for page in page_store::scan(view.store()) {
+        let page = page.unwrap();
+        let (mut by_all, mut by_part) = (Pages::default(), Pages::default());
+        let (mut reached, mut reached_by_part) = (Reached::default(), Reached::default());
+        let record = view.shown(page.record().unwrap());
+        reached.page(&record);
+        by_all.add(record);
+        if let Some(part) = Plain::of(&page).unwrap() {
+            plain += 1;
+            let record = part.into_record();
+            reached_by_part.page(&record);
+            by_part.add(record);
+            assert_eq!(format!("{by_part:?} {reached_by_part:?}"), format!("{by_all:?} {reached:?}"));
+        }
+    }
+    assert_eq!((plain, many), (3, 11));
 }
 
 #[test]
