@@ -30,8 +30,8 @@ pub struct Stored {
     pub kind: StoredKind,
     /// Of a page the digest of the record's JSON, of other files that of key and value; of records of the archive the same as `archive`.
     pub record: Seal,
-    /// Of a page's links as they are encoded; none where they stayed as they were. What a version before database format 4 entered is
-    /// something else, see [`FoundLinks`].
+    /// Of a page's links as they are encoded; none where they stayed as they were. Before database format 4: 64 bits over them, and 64 bits
+    /// over what remains of them when the page is withheld.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Seal>,
     /// Of what went to the archive: the members of response, request and metadata.

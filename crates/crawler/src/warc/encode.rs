@@ -1,6 +1,6 @@
 //! One request and its response as two WARC records.
 
-use super::digest::sha1;
+use super::digest::{sha1, sha1_of_message};
 use super::exchange::{Encoded, Exchange, Responded};
 use super::fields::{Fields, date, record_id};
 use super::{PURPOSE, http_head, member};
@@ -12,8 +12,7 @@ use super::{PURPOSE, http_head, member};
 pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     let head = http_head::response_head(exchange);
     let body = exchange.wire_body;
-    let block_digest = sha1(&[&head, body]);
-    let payload_digest = sha1(&[body]);
+    let (block_digest, payload_digest) = sha1_of_message(&head, body);
     let nanosecond = exchange.fetched_at.as_nanosecond().to_be_bytes();
     let identity: [&[u8]; 4] =
         [exchange.url.as_bytes(), &nanosecond, block_digest.as_bytes(), exchange.request_head];
