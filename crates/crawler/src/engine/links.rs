@@ -93,10 +93,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         fingerprint: Fingerprint,
     ) -> Result<Judged, CommitError> {
         let redirect = link.is_redirect();
-        // What is known was in the scope when it was found, and a longer way to it changes nothing. Most links of a page are known.
-        if !redirect && url.host() == lease.url.host() && self.frontier.is_seen(lease.host, fingerprint)? {
-            return Ok(LinkOutcome::Seen.into());
-        }
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
         let mut finding = Finding::link(depth, via);
         if link.is_resource || redirect && item.is_resource() {

@@ -324,21 +324,6 @@ async fn a_page_is_stored_with_how_it_was_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_longer_way_to_a_url_that_is_known_skips_nothing() {
-    let mut crawl = Crawl::with(&["http://a.test/"], |mut settings| {
-        settings.traps.depth = Some(1);
-        settings
-    });
-    let [seed, linked, deeper] = ["http://a.test/", "http://a.test/linked", "http://a.test/deeper"];
-    crawl.settle(found(seed, 200, vec![link("a", linked)]));
-    crawl.settle(found(linked, 200, vec![link("a", seed), link("a", deeper)]));
-    let outcomes: Vec<_> = crawl.batch().pages[1].links.iter().map(|link| link.outcome).collect();
-    assert_eq!(outcomes, [LinkOutcome::Seen, LinkOutcome::TrapDepth]);
-    let skipped = crawl.decided(&Decided::Skipped);
-    assert_eq!(skipped.iter().map(|entry| &*entry.url).collect::<Vec<_>>(), [deeper]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_page_that_led_to_others_is_looked_up_with_those_stored_beside_it() {
     let pages = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
     let mut crawl = Crawl::new(&pages);

@@ -383,16 +383,13 @@ impl<S: Store> Frontier<S> {
         held
     }
 
-    /// True if the URL was queued or visited. Reads the host's seen set into memory.
+    /// True if the URL was seen; only for hosts whose seen set is in memory or small.
     pub fn is_seen(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
         self.load(id)?;
         if !self.hosts[id].seen.is_loaded() {
             self.load_seen(id)?;
         }
-        self.ticks += 1;
-        let seen = &mut self.hosts[id].seen;
-        seen.used = self.ticks;
-        Ok(seen.contains(fingerprint))
+        Ok(self.hosts[id].seen.contains(fingerprint))
     }
 
     /// Hands out the right to ask the host that has been ready longest. None if no host is ready at `now`.
