@@ -133,7 +133,7 @@ fn judge_pages<S: Store>(
         let url = Seal::of(page.record()?.url.as_bytes()).0;
         let links = FoundLinks::of(&page.links()?).map_err(AuditError::record(Tree::Links))?;
         let record = Seal::of(page.json()).0;
-        sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.bytes()])?;
+        sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.0])?;
     }
     let url_of = |check: &Check, number: u64| -> Result<String, AuditError> {
         // Those behind are counted.
@@ -159,7 +159,7 @@ fn judge_pages<S: Store>(
         }
         check.case();
         let number = sorter::number(rest, 0, 8);
-        let (record, links) = (seal_at(rest, 8), FoundLinks::from_bytes(bytes_at(rest, 8 + SEAL)));
+        let (record, links) = (seal_at(rest, 8), FoundLinks(bytes_at(rest, 8 + SEAL)));
         match sealed.take() {
             None if binds_all => {
                 // What was stored again by a repair has no entry, where the ledger was lost as a whole.

@@ -98,14 +98,6 @@ pub fn may_mention(value: &[u8], url: &str) -> Result<bool, LedgerError> {
     Ok(reader.may_hold(Texts::Paths, path) && reader.may_hold(Texts::Origins, origin))
 }
 
-/// True if an entry of the value may hold this word, as its decision or reason say; false is certain. Costs the unpacking.
-pub fn may_say(value: &[u8], word: &str) -> Result<bool, LedgerError> {
-    let (_, _, plain) = open(value)?;
-    let mut plain = plain.as_slice();
-    pull(&mut plain)?;
-    Ok(Reader::open(plain)?.may_hold(Texts::Words, word))
-}
-
 fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), LedgerError> {
     let (header, packed) = value.split_at_checked(HEADER).ok_or(LedgerError::Form)?;
     let (form, heads) = header.split_first().ok_or(LedgerError::Form)?;

@@ -9,7 +9,7 @@ mod tests;
 mod verify;
 mod writer;
 
-pub use self::block::{Block, may_mention, may_say, read, read_saying};
+pub use self::block::{Block, may_mention, read, read_saying};
 pub use self::verify::{Fault, Verdict, verify};
 pub use self::writer::{Ledger, State, count, entries_with, head, joint_head};
 

@@ -66,49 +66,30 @@ impl Seal {
     }
 }
 
-/// The digests of links that are stored, to be compared with one in the ledger.
+/// The digests of links that are stored, to be compared with one in the ledger: 16 bytes of that of all, and 8 of that of what remains of them
+/// when the page is withheld.
 ///
-/// Versions before database format 4 entered 64 bits over the links as they were encoded, and 64 bits over what remains of them when the page
-/// is withheld, without another entry when that happened.
+/// Versions before database format 4 entered the first 8 bytes of each, and nothing when the page was withheld later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FoundLinks {
-    all: Seal,
-    withheld: [u8; 8],
-}
+pub(crate) struct FoundLinks(pub(crate) [u8; 24]);
 
 impl FoundLinks {
-    /// Of so many bytes.
-    pub(crate) const BYTES: usize = 24;
-
     pub(crate) fn of(links: &[LinkRecord]) -> Result<Self, RecordError> {
         let encoded = encode_links(links)?;
         // Never longer than all of them.
-        let rest = Seal::of(&encode_withheld_links(links, encoded.len())?);
-        let mut withheld = [0; 8];
-        withheld.copy_from_slice(&rest.0[..8]);
-        Ok(Self { all: Seal::of(&encoded), withheld })
-    }
-
-    pub(crate) fn bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..16].copy_from_slice(&self.all.0);
-        bytes[16..].copy_from_slice(&self.withheld);
-        bytes
-    }
-
-    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        let (mut all, mut withheld) = ([0; 16], [0; 8]);
-        all.copy_from_slice(&bytes[..16]);
-        withheld.copy_from_slice(&bytes[16..]);
-        Self { all: Seal(all), withheld }
+        let withheld = encode_withheld_links(links, encoded.len())?;
+        let mut found = [0; 24];
+        found[..16].copy_from_slice(&Seal::of(&encoded).0);
+        found[16..].copy_from_slice(&Seal::of(&withheld).0[..8]);
+        Ok(Self(found))
     }
 
     /// Whether they are the links that were entered with this digest, or, with one of an earlier version, what remains of them.
     pub(crate) fn are_of(self, entered: Seal) -> bool {
-        let (all, rest) = entered.0.split_at(8);
-        let are_blank = self.all.0[..8] == self.withheld;
-        let are_of_earlier = rest == self.withheld && (are_blank || all == &self.all.0[..8]);
-        entered == self.all || are_of_earlier
+        let (all, withheld) = self.0.split_at(16);
+        let (first, last) = entered.0.split_at(8);
+        let are_blank = all[..8] == *withheld;
+        entered.0 == all || last == withheld && (are_blank || first == &all[..8])
     }
 }
 
@@ -150,9 +131,7 @@ mod tests {
     }
 
     fn are_of(links: &[LinkRecord], seal: Seal) -> bool {
-        let found = FoundLinks::of(links).unwrap();
-        assert_eq!(FoundLinks::from_bytes(found.bytes()), found);
-        found.are_of(seal)
+        FoundLinks::of(links).unwrap().are_of(seal)
     }
 
     #[test]

@@ -55,19 +55,19 @@ impl View {
     ) -> impl Iterator<Item = Result<(u64, Vec<Decision>), ViewError>> + '_ {
         self.store().scan(Tree::Ledger, &[]).map(|pair| decisions(&pair?))
     }
-}
 
-/// The decisions of those runs in which one is of these kinds, each run with the number of its first.
-pub(super) fn decision_blocks_with<'a>(
-    store: &'a impl Store,
-    kinds: &'a [Decided],
-) -> impl Iterator<Item = Result<(u64, Vec<Decision>), ViewError>> + 'a {
-    let words: Vec<_> = kinds.iter().map(Decided::as_str).collect();
-    store.scan(Tree::Ledger, &[]).map(move |pair| {
-        let (key, value) = pair?;
-        let decisions = ledger::read_saying(&value, &words);
-        Ok((first_of(&key)?, decisions.map_err(|error| ViewError::record(Tree::Ledger, error))?))
-    })
+    /// As [`View::decision_blocks`]; runs without a decision of these kinds are empty, and cost less.
+    pub(super) fn decision_blocks_with<'a>(
+        &'a self,
+        kinds: &'a [Decided],
+    ) -> impl Iterator<Item = Result<(u64, Vec<Decision>), ViewError>> + 'a {
+        let words: Vec<_> = kinds.iter().map(Decided::as_str).collect();
+        self.store().scan(Tree::Ledger, &[]).map(move |pair| {
+            let (key, value) = pair?;
+            let decisions = ledger::read_saying(&value, &words);
+            Ok((first_of(&key)?, decisions.map_err(|error| ViewError::record(Tree::Ledger, error))?))
+        })
+    }
 }
 
 pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), ViewError> {

@@ -8,7 +8,7 @@ use std::thread;
 use jiff::Timestamp;
 
 use super::host_ids::HostIds;
-use super::ledger::{decision_blocks_with, decisions};
+use super::ledger::decisions;
 use super::lookup::{PageUrl, PageUrls};
 use super::moment::Moment;
 use super::open::{View, ViewError};
@@ -119,7 +119,7 @@ impl View {
         }
         let mut parked_at: HashMap<String, Timestamp> = HashMap::new();
         let kinds = [Decided::Failed, Decided::Skipped, Decided::SitemapRefused, Decided::Parked];
-        for block in decision_blocks_with(self.store(), &kinds) {
+        for block in self.decision_blocks_with(&kinds) {
             let (first, decisions) = block?;
             for (seq, decision) in (first..).zip(decisions) {
                 let kind = if is_end(&decision) {

@@ -182,12 +182,8 @@ impl View {
 
     /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
-        let bad = |error: ledger::LedgerError| ViewError::record(Tree::Ledger, error);
-        for pair in self.store().scan(Tree::Ledger, &[]) {
-            let pair = pair?;
-            if ledger::may_say(&pair.1, Decided::NotListed.as_str()).map_err(bad)?
-                && super::ledger::decisions(&pair)?.1.iter().any(|entry| entry.decision == Decided::NotListed)
-            {
+        for block in self.decision_blocks_with(&[Decided::NotListed]) {
+            if block?.1.iter().any(|entry| entry.decision == Decided::NotListed) {
                 return Ok(true);
             }
         }
