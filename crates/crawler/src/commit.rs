@@ -417,6 +417,8 @@ impl<S: Store> Committer<S> {
         if let Some(warc) = &mut self.warc {
             if is_followed || warc.begins_file() || !self.store.defers_syncs() {
                 warc.sync()?;
+            } else {
+                warc.write_out()?;
             }
             if let Some(end) = ArchiveEnd::of(warc) {
                 writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
@@ -647,7 +649,7 @@ fn shared<S: Store>(
     encoded: Encoded,
     metadata: Option<&Metadata>,
     bodies: Option<&Bodies<'_, S>>,
-    warc: &WarcWriter,
+    warc: &mut WarcWriter,
 ) -> Result<Encoded, CommitError> {
     let told = |encoded: Encoded| match metadata {
         Some(metadata) => encoded.with_metadata(metadata),

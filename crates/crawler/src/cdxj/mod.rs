@@ -329,6 +329,7 @@ mod tests {
             fetched_at: "2026-03-01T12:00:01.25Z".parse().unwrap(),
         };
         let places = urls.iter().map(|url| writer.append(&mut encode(&exchange(url))).unwrap()).collect();
+        writer.write_out().unwrap();
         (places, writer.finish())
     }
 

@@ -41,21 +41,21 @@ impl<'a, S: Store> Bodies<'a, S> {
     }
 
     /// The response that has the body of this one, if it is stored, here or by an earlier crawl. `warc` is what this one is written by. Cost: one
-    /// look into the index, a search in that of earlier bodies, and one read of a record that is found.
+    /// look into the index, a search in that of earlier bodies, and one read of a record that is found, for which it is written out.
     pub(super) fn original(
         &self,
         encoded: &Encoded,
-        warc: &WarcWriter,
+        warc: &mut WarcWriter,
     ) -> Result<Option<Original>, CommitError> {
         let Some(digest) = encoded.shareable() else { return Ok(None) };
         let (store, earlier) = match self.known {
             Known::All(store, earlier) => (store, earlier),
             Known::OfFile(recent) => {
                 let place = warc.position().and_then(|end| recent.find(&end.file, digest));
-                return Ok(place.filter(|place| !self.goes(place)).and_then(|place| {
-                    let record = warc::read(self.dir, &place).ok()?;
-                    record.as_original(digest, place)
-                }));
+                let Some(place) = place.filter(|place| !self.goes(place)) else { return Ok(None) };
+                warc.write_out()?;
+                let record = warc::read(self.dir, &place).ok();
+                return Ok(record.and_then(|record| record.as_original(digest, place)));
             }
         };
         let original = match self.new.get(digest) {
@@ -65,6 +65,9 @@ impl<'a, S: Store> Bodies<'a, S> {
                 None => None,
             },
         };
+        if original.is_some() {
+            warc.write_out()?;
+        }
         match original.filter(|original| self.is_there(original, digest)) {
             Some(original) => Ok(Some(original)),
             None => Ok(earlier.map(|earlier| earlier.find(digest)).transpose()?.flatten()),
@@ -206,6 +209,35 @@ mod tests {
         let mut other = Crawl::new(50_000, &bodies);
         std::fs::remove_dir_all(crawl.dir.path()).unwrap();
         assert_eq!(other.store(&same, Vec::new()).0.kind(), "response");
+    }
+
+    #[test]
+    fn equal_bodies_of_one_commit_are_stored_once() {
+        let info = WarcInfo::example("2026-03-01T12:00:00Z".parse().unwrap());
+        let same = text(0, 2_000);
+        for is_shared in [true, false] {
+            let Crawl { dir, committer, .. } = Crawl::new(u64::MAX, &Arc::default());
+            let mut committer = if is_shared {
+                committer
+            } else {
+                let archive = Some((dir.path(), &info, u64::MAX));
+                let committer = Committer::open(Arc::new(MemoryStore::default()), archive).unwrap();
+                committer.storing_bodies_once(true).with_archive_dir(dir.path()).unwrap()
+            };
+            let page = |number: u64| {
+                let url = format!("http://a.test/{number}");
+                let record = PageRecord { url: url.clone(), status: Some(200), ..PageRecord::default() };
+                let at = "2026-03-01T12:00:00Z".parse().unwrap();
+                let encoded = encode(&Exchange::example(&url, same.as_bytes(), at));
+                let page = SettledPage::taken_over(HostId(0), Fingerprint(number), record, Vec::new());
+                SettledPage { warc: Some(encoded), ..page }
+            };
+            committer.commit(Batch { pages: (0..3).map(page).collect(), ..Batch::default() }).unwrap();
+            let (_, path) = warc::files(dir.path()).unwrap().remove(0);
+            let records = warc::Reader::open(&path).unwrap().map(Result::unwrap);
+            let kinds = records.map(|record| record.kind().to_owned()).filter(|kind| kind != "request");
+            assert_eq!(kinds.collect::<Vec<_>>(), ["warcinfo", "response", "revisit", "revisit"]);
+        }
     }
 
     #[test]

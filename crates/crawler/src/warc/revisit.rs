@@ -230,6 +230,7 @@ mod tests {
         let mut two = two.into_revisit(&original);
         assert!(two.bytes.len() < size + 400 && two.record_id == id && two.payload_digest == digest);
         let again = writer.append(&mut two).unwrap();
+        writer.write_out().unwrap();
 
         let stored = read(dir.path(), &again).unwrap();
         assert_eq!((stored.kind(), stored.field("WARC-Profile")), ("revisit", Some(IDENTICAL)));

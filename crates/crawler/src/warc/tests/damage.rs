@@ -52,6 +52,7 @@ fn a_resumed_run_continues_in_a_file_of_its_own_and_drops_what_was_never_committ
         assert_eq!(writer.position(), None);
         let killed = writer.append(&mut page(run)).unwrap();
         writer.append(&mut page(run + 1)).unwrap();
+        writer.write_out().unwrap();
         shorten(&dir.path().join(&killed.file), writer.position().unwrap().offset - 9);
         drop(writer);
         let repaired = repair(dir.path(), Some(&committed)).unwrap();
@@ -155,11 +156,14 @@ fn files_are_rolled_before_they_grow_too_large() {
 #[test]
 fn a_failed_commit_is_rolled_back_also_over_a_new_file() {
     let dir = tempfile::tempdir().unwrap();
-    for limit in [u64::MAX, 1] {
+    for (limit, is_written) in [(u64::MAX, true), (u64::MAX, false), (1, true), (1, false)] {
         let mut writer = WarcWriter::open(dir.path(), &info(), limit).unwrap();
         writer.append(&mut page(0)).unwrap();
         let committed = writer.position().unwrap();
         writer.append(&mut page(1)).unwrap();
+        if is_written {
+            writer.write_out().unwrap();
+        }
         writer.roll_back_to(Some(&committed)).unwrap();
         writer.append(&mut page(2)).unwrap();
         let Position { file, offset } = writer.position().unwrap();

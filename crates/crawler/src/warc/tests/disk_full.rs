@@ -16,15 +16,18 @@ fn writes_until_the_disk_is_full() {
     let mut writer = WarcWriter::open(dir.as_ref(), &info(), u64::MAX).unwrap();
     let mut appended = 0;
     let refused = loop {
-        match writer.append(&mut page(appended)) {
-            Ok(_) => appended += 1,
+        match writer.append(&mut page(appended)).and_then(|_| writer.write_out()) {
+            Ok(()) => appended += 1,
             Err(refused) => break refused,
         }
         assert!(appended < 100, "the limit doesn't hold");
     };
     assert!(matches!(refused, Error::Io { doing: "write to", .. }), "{refused}");
-    // Refused again, and still whole.
-    assert!(writer.append(&mut page(appended + 50)).is_err());
+    // Refused again, several records at once too, and still whole.
+    for number in 50..53 {
+        writer.append(&mut page(appended + number)).unwrap();
+    }
+    assert!(writer.write_out().is_err());
     writer.sync().unwrap();
     let end = writer.position().unwrap();
     let path = std::path::Path::new(&dir).join(end.file);

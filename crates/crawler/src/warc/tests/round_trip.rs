@@ -73,6 +73,7 @@ fn the_location_gives_the_response_without_reading_anything_else() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = WarcWriter::open(dir.path(), &info(), 4000).unwrap();
     let places: Vec<Location> = (0..40).map(|number| writer.append(&mut page(number)).unwrap()).collect();
+    writer.write_out().unwrap();
     for (number, place) in places.iter().enumerate().rev() {
         let record = read(dir.path(), place).unwrap();
         assert_eq!(
