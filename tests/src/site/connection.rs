@@ -71,8 +71,8 @@ fn as_sent(head: &str) -> Vec<u8> {
 /// Writes an answer; `record` is called when its last part is about to be handed to the kernel, and whether what came before went
 /// out. A client that has the whole answer finds it on record.
 ///
-/// The moment is taken before that last write, and where the client closes the connection before the write that fails: a server's clock that runs
-/// late would make gaps look too short, this way they can only look longer than they are, by the time of one write.
+/// The moment is taken before that last write: a server's clock that runs late would make gaps look too short, this way they can
+/// only look longer than they are, by the time of one write.
 pub(super) async fn write(
     stream: &mut TcpStream,
     answer: &Answer,
@@ -89,19 +89,8 @@ pub(super) async fn write(
         bytes.extend_from_slice(&answer.body);
     }
     let last = bytes.len().saturating_sub(1024);
-    let mut rest = &bytes[..last];
-    let (moment, begun) = loop {
-        let moment = Instant::now();
-        if rest.is_empty() {
-            break (moment, Ok(()));
-        }
-        match stream.write(rest).await {
-            Ok(0) => break (moment, Err(io::ErrorKind::WriteZero.into())),
-            Ok(count) => rest = &rest[count..],
-            Err(error) => break (moment, Err(error)),
-        }
-    };
-    record(moment, begun.is_ok());
+    let begun = stream.write_all(&bytes[..last]).await;
+    record(Instant::now(), begun.is_ok());
     begun?;
     stream.write_all(&bytes[last..]).await?;
     stream.flush().await
