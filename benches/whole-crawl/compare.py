@@ -30,9 +30,12 @@ parser.add_argument("--bin", required=True, help="directory of web, floor and sp
 parser.add_argument("--scrapy-pages", type=int, default=1000, help="pages after which Scrapy ends (it takes 8 ms a page)")
 parser.add_argument("--only", action="append", metavar="NAME", help="name of a program as in the table; repeatable")
 parser.add_argument("--readers", type=int, default=0, metavar="N", help="measure a crawl with a delay beside N readers instead")
-parser.add_argument("--slow-sync", type=int, default=0, metavar="MS", help="have each fsync and fdatasync of the programs take so much longer (needs cc)")
+parser.add_argument("--slow-sync", type=int, default=0, metavar="MS", help="run each program a second time in each round, with each fsync and fdatasync taking so much longer (needs cc)")
 parser.add_argument("--json", help="file for the figures")
 options = parser.parse_args()
+
+
+SLOW = ", slow syncs"
 
 
 def slow_sync(work):
@@ -43,7 +46,7 @@ def slow_sync(work):
     return {**os.environ, "LD_PRELOAD": library, "SLOW_SYNC_MS": str(options.slow_sync)}
 
 
-def measured(words, beside=None):
+def measured(words, beside=None, environment=None):
     """Runs a program to its end; wall seconds, CPU seconds and the peak of its memory in MB."""
     start = time.monotonic()
     child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -90,7 +93,7 @@ def programs(work):
         yield "Scrapy", [sys.executable, peer, "SEEDS", rows, str(options.scrapy_pages)], (0,)
 
 
-def one(name, words, codes, work, beside=None):
+def one(name, words, codes, work, beside=None, environment=None):
     for name_there in os.listdir(work):
         path = os.path.join(work, name_there)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
@@ -102,7 +105,7 @@ def one(name, words, codes, work, beside=None):
         with open(dedup, "w") as file:
             file.write('[warc]\ndedup = "crawl"\n')
         files = {"SEEDS": seeds, "DEDUP": dedup}
-        figures = measured([files.get(word, word) for word in words], beside)
+        figures = measured([files.get(word, word) for word in words], beside, environment)
         figures["server"] = web.stats()
     if figures["code"] not in codes:
         raise SystemExit(f"{name} ended with exit code {figures['code']}: {figures['said']}")
@@ -131,23 +134,30 @@ def table(rounds):
         print(f"| {name} | {cpu:.3f} ({least:.3f}, {most:.3f}) | {ratios[0]} | {ratios[1]} | {speed:,.0f} | {memory:,.0f} | {found:,} |")
 
 
-def compare(work):
+def compare(work, slow):
+    """The programs in turn; with `slow`, an environment, each a second time in it."""
     installed = list(programs(work))
     names = [name for name, *_ in installed]
     for name in options.only or []:
         if name not in names:
             raise SystemExit(f"--only {name!r}: not one of {', '.join(map(repr, names))}")
-    chosen = [row for row in installed if not options.only or row[0] in options.only]
+    chosen = [(*row, None) for row in installed if not options.only or row[0] in options.only]
+    if slow:
+        chosen = [(name + more, words, codes, env) for name, words, codes, _ in chosen for more, env in (("", None), (SLOW, slow))]
     rounds = {name: [] for name, *_ in chosen}
     for number in range(options.rounds):
         # In another order each time, so that nothing always comes after the same one.
         turn = number % max(1, len(chosen))
-        for name, words, codes in chosen[turn:] + chosen[:turn]:
+        for name, words, codes, env in chosen[turn:] + chosen[:turn]:
             print(f"round {number + 1}: {name}", file=sys.stderr, flush=True)
-            rounds[name].append(one(name, words, codes, work))
+            rounds[name].append(one(name, words, codes, work, environment=env))
     total = options.hosts * options.pages
     print(f"{options.hosts} hosts, {total:,} pages, {options.rounds} rounds, medians; {os.cpu_count()} processors, {platform.system()}, {time.strftime('%Y-%m-%d')}\n")
     table(rounds)
+    for name in names:
+        if name + SLOW in rounds:
+            shares = sorted(late["pages_per_s"] / soon["pages_per_s"] - 1 for soon, late in zip(rounds[name], rounds[name + SLOW]))
+            print(f"\n{name}: {statistics.median(shares):+.1%} pages/s with syncs that take {options.slow_sync} ms longer ({shares[0]:+.1%} to {shares[-1]:+.1%} in a round)")
     return rounds
 
 
@@ -190,8 +200,8 @@ def readers(work):
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 with tempfile.TemporaryDirectory(prefix="whole-crawl.") as work, tempfile.TemporaryDirectory(prefix="slow-sync.") as beside_it:
-    environment = slow_sync(beside_it) if options.slow_sync else None
-    found = readers(work) if options.readers else compare(work)
+    slow = slow_sync(beside_it) if options.slow_sync else None
+    found = readers(work) if options.readers else compare(work, slow)
 if options.json:
     with open(options.json, "w") as file:
         json.dump({"hosts": options.hosts, "pages": options.pages, "rounds": found}, file, indent=1)
