@@ -1,11 +1,11 @@
-//! Appends entries. The entries of a commit are first in a value of their own; when several such loose values have
-//! gathered they are folded into one, so that few, well packed values are kept and none is written often.
+//! Appends entries. As many as fill a value are folded into one, which is written once. The rest of a commit is a loose value of its own until others
+//! fill one with it, so that few, well packed values are kept.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Head, LedgerError, block};
 use crate::causes::Cause;
-use crate::packed::Filling;
+use crate::packed::{Filling, TARGET};
 use crate::record::Decision;
 use crate::record::evidence::whole_micros;
 use crate::store::{Store, StoreError, Tree, Write};
@@ -13,9 +13,8 @@ use crate::store::{Store, StoreError, Tree, Write};
 /// Key of the chain's state in tree `meta`.
 pub(super) const STATE: &str = "ledger";
 
-/// Loose values are folded when there are so many of them, or of their entries.
-const FOLD_VALUES: usize = 16;
-const FOLD_ENTRIES: usize = 256;
+/// So many loose values are joined, although they don't fill one.
+const JOIN_VALUES: usize = 16;
 
 /// Most entries of a folded value.
 const MOST_ENTRIES: usize = 64;
@@ -171,40 +170,50 @@ impl Ledger {
             self.heads.push(self.state.head);
         }
         let mut writes = Vec::new();
-        if self.values.len() + 1 >= FOLD_VALUES || self.loose.len() >= FOLD_ENTRIES {
-            self.fold(&mut writes);
-        } else {
+        let alone = if self.loose.len() < self.filling.records() && self.values.len() + 1 < JOIN_VALUES {
             let entries = &self.loose[self.loose.len() - added..];
-            writes.push(put(first, block::write(before, self.state.head, entries)));
-            self.values.push(first);
+            Some(block::write(before, self.state.head, entries)).filter(|value| value.len() <= TARGET)
+        } else {
+            None
+        };
+        match alone {
+            Some(value) => {
+                writes.push(put(first, value));
+                self.values.push(first);
+            }
+            None => self.fold(&mut writes),
         }
         let state = serde_json::to_vec(&self.state)?;
         writes.push(Write::put(Tree::Meta, STATE, state));
         Ok(writes)
     }
 
+    /// Folds the loose entries into values as far as they fill them. What remains is one loose value.
     fn fold(&mut self, writes: &mut Vec<Write>) {
         for value in self.values.drain(..) {
             writes.push(Write::remove(Tree::Ledger, value.to_be_bytes()));
         }
-        let (mut seq, mut before) = (self.state.loose, self.before);
-        let (mut entries, mut heads) = (std::mem::take(&mut self.loose), std::mem::take(&mut self.heads));
         let mut done = 0;
-        while done < entries.len() {
-            let rest = &entries[done..];
-            let write = |count: usize| block::write(before, heads[done + count - 1], &rest[..count]);
+        while done < self.loose.len() {
+            let (rest, heads) = (&self.loose[done..], &self.heads[done..]);
+            let (first, before) = (self.state.loose + done as u64, self.before);
+            let write = |count: usize| block::write(before, heads[count - 1], &rest[..count]);
+            if rest.len() < self.filling.records() {
+                let value = write(rest.len());
+                if value.len() <= TARGET {
+                    writes.push(put(first, value));
+                    self.values.push(first);
+                    break;
+                }
+            }
             let (count, value) = self.filling.fill(rest.len(), write);
-            let after = heads[done + count - 1];
-            writes.push(put(seq, value));
-            seq += count as u64;
-            (done, before) = (done + count, after);
+            writes.push(put(first, value));
+            self.before = heads[count - 1];
+            done += count;
         }
-        // Emptied, they keep their space for the next ones.
-        entries.clear();
-        heads.clear();
-        (self.loose, self.heads) = (entries, heads);
-        self.state.loose = self.state.count;
-        self.before = self.state.head;
+        self.loose.drain(..done);
+        self.heads.drain(..done);
+        self.state.loose += done as u64;
     }
 }
 
