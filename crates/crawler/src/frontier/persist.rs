@@ -333,7 +333,11 @@ impl<S: Store> Frontier<S> {
         host.seen.seal(
             all,
             |number| read_block(view, id, number),
-            |number, block| made.push((Tree::Seen, seen_key(id, number), Ok(pack_block(&block)))),
+            |number, block| {
+                made.extend(
+                    parts(&block).map(|(part, value)| (Tree::Seen, seen_key(id, number, part), Ok(value))),
+                );
+            },
         )?;
         for (tree, key, value) in made {
             self.view.put(tree, key, value?);
@@ -405,9 +409,14 @@ pub(super) fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> 
     key
 }
 
-fn seen_key(id: HostId, number: u64) -> Vec<u8> {
+/// Fingerprints of a value: a leaf of sled has up to 17 of them, and goes to a file of its own where they have more than 32 KB.
+const PART: usize = 128;
+
+/// The key of a part of a block. The first part has that of the whole block, which was one value before database format 5.
+fn seen_key(id: HostId, number: u64, part: u8) -> Vec<u8> {
     let mut key = id.key().to_vec();
     key.extend((number as u32).to_be_bytes());
+    key.extend((part > 0).then_some(part));
     key
 }
 
@@ -428,17 +437,25 @@ pub(super) fn read_chunk<S: Store>(
     postcard::from_bytes(&bytes).map(Some).map_err(|error| form(Tree::Queue, error))
 }
 
-fn pack_block(block: &[u64]) -> Vec<u8> {
+/// The parts of a block, as they are stored.
+fn parts(block: &[u64]) -> impl Iterator<Item = (u8, Vec<u8>)> {
     debug_assert!(block.len() as u64 <= BLOCK);
-    block.iter().flat_map(|fingerprint| fingerprint.to_be_bytes()).collect()
+    let values = block.chunks(PART).map(|part| part.iter().flat_map(|print| print.to_be_bytes()).collect());
+    (0..).zip(values)
 }
 
 fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Vec<u64>, StoreError> {
-    let value = view.get(Tree::Seen, &seen_key(id, number))?.unwrap_or_default();
-    Ok(value
-        .chunks_exact(8)
-        .map(|bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-        .collect())
+    let mut block = Vec::new();
+    // One value has a whole block, before format 5, or a part: another one follows a full part.
+    for part in 0.. {
+        let value = view.get(Tree::Seen, &seen_key(id, number, part))?.unwrap_or_default();
+        let (prints, _) = value.as_chunks();
+        block.extend(prints.iter().map(|print| u64::from_be_bytes(*print)));
+        if prints.len() != PART || block.len() as u64 >= BLOCK {
+            break;
+        }
+    }
+    Ok(block)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ fn a_database_of_format_1_is_refused_and_repair_reads_it() {
     of_format_1(&old, &pages);
     let error = View::open(&old).unwrap_err().to_string();
     assert!(
-        error.contains("format 1") && error.contains("formats 2 to 4") && error.contains("crawl repair"),
+        error.contains("format 1") && error.contains("formats 2 to 5") && error.contains("crawl repair"),
         "{error}"
     );
 

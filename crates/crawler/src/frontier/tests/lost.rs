@@ -70,7 +70,7 @@ fn a_host_that_is_missing_is_noticed() {
 fn a_fingerprint_that_is_missing_in_a_block_is_noticed() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, FrontierLimits::default());
-    // Two blocks of 512 fingerprints, the second one with 88.
+    // Two blocks of 512 fingerprints, the second one with 88, in parts of 128.
     for n in 0..600 {
         offer(&mut frontier, &url(1, n), true);
     }
@@ -80,7 +80,9 @@ fn a_fingerprint_that_is_missing_in_a_block_is_noticed() {
     frontier.mark(id);
     commit(&mut frontier);
     let blocks = keys(&store, Tree::Seen);
-    assert_eq!(blocks.len(), 2);
+    let lengths: Vec<_> =
+        blocks.iter().map(|key| store.get(Tree::Seen, key).unwrap().unwrap().len() / 8).collect();
+    assert_eq!(lengths, [128, 128, 128, 128, 88]);
     let mut again = reopened(&store, None, 9).unwrap();
     assert_eq!(offer(&mut again, &url(1, 599), true), Admitted::Seen);
     for block in blocks {
@@ -90,6 +92,54 @@ fn a_fingerprint_that_is_missing_in_a_block_is_noticed() {
         let mut again = reopened(&store, None, 9).unwrap();
         assert!(again.is_seen(id, Fingerprint(1)).unwrap_err().to_string().contains("fingerprints"));
         store.commit(vec![Write::put(Tree::Seen, block, whole)]).unwrap();
+    }
+}
+
+#[test]
+fn blocks_of_database_format_4_are_read_and_go_on_in_parts() {
+    // The last block has few, exactly a part, more, all.
+    for many in [100, 128, 600, 640, 1000, 1024] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = open(&store, FrontierLimits::default());
+        let seal = |frontier: &mut Frontier<MemoryStore>| {
+            let id = frontier.known("h1.example").unwrap();
+            frontier.seal(id, true).unwrap();
+            frontier.mark(id);
+            commit(frontier);
+        };
+        for n in 0..many {
+            offer(&mut frontier, &url(1, n), true);
+        }
+        commit(&mut frontier);
+        seal(&mut frontier);
+        // As they were: a value of each block, under the key of its first part.
+        let (firsts, others): (Vec<_>, Vec<_>) =
+            keys(&store, Tree::Seen).into_iter().partition(|key| key.len() == 8);
+        let mut blocks: Vec<_> = firsts
+            .into_iter()
+            .map(|key| (key.clone(), store.get(Tree::Seen, &key).unwrap().unwrap()))
+            .collect();
+        for key in others {
+            let (_, block) = blocks.iter_mut().find(|(first, _)| key.starts_with(first)).unwrap();
+            block.extend(store.get(Tree::Seen, &key).unwrap().unwrap());
+            store.commit(vec![Write::remove(Tree::Seen, key)]).unwrap();
+        }
+        let writes = blocks.into_iter().map(|(key, block)| Write::put(Tree::Seen, key, block));
+        store.commit(writes.collect()).unwrap();
+
+        let mut again = reopened(&store, None, 9).unwrap();
+        for n in 0..many {
+            assert_eq!(offer(&mut again, &url(1, n), true), Admitted::Seen, "{n} of {many}");
+        }
+        for n in many..many + 300 {
+            assert_eq!(offer(&mut again, &url(1, n), true), Admitted::Queued, "{n} behind {many}");
+        }
+        commit(&mut again);
+        seal(&mut again);
+        let mut again = reopened(&store, None, 9).unwrap();
+        for n in 0..many + 300 {
+            assert_eq!(offer(&mut again, &url(1, n), true), Admitted::Seen, "{n} of {many} and 300");
+        }
     }
 }
 
