@@ -54,7 +54,12 @@ impl Edges {
         let mut tags = window.tags & text;
         while tags != 0 {
             let tag = tags.trailing_zeros() as usize;
-            self.text_from = after_tag(html, self.at + tag);
+            let ends = window.ends & behind(tag);
+            self.text_from = if ends == 0 || may_open_raw_text(html, self.at + tag) {
+                after_tag(html, self.at + tag)
+            } else {
+                self.at + ends.trailing_zeros() as usize + 1
+            };
             let rest = behind(self.text_from - self.at);
             text &= !behind(tag) | rest;
             tags &= rest;
@@ -135,6 +140,8 @@ struct Window {
     words: u64,
     /// `<`.
     tags: u64,
+    /// `>`.
+    ends: u64,
     /// `&`.
     ampersands: u64,
 }
@@ -159,6 +166,7 @@ impl Window {
         Self {
             words: (letters | digits | bytes.simd_lt(0)).to_bitmask(),
             tags: bytes.simd_eq(b'<'.cast_signed()).to_bitmask(),
+            ends: bytes.simd_eq(b'>'.cast_signed()).to_bitmask(),
             ampersands: bytes.simd_eq(b'&'.cast_signed()).to_bitmask(),
         }
     }
@@ -176,6 +184,12 @@ fn after_name(html: &[u8], start: usize) -> Option<usize> {
     let rest = &rest[..rest.len().min(WINDOW)];
     let length = rest.iter().position(|byte| !is_of_word(*byte)).unwrap_or(rest.len());
     (length < WINDOW).then_some(start + length)
+}
+
+/// Whether the tag that begins `at` this place has the first letter of one with raw text behind it.
+#[inline(always)]
+fn may_open_raw_text(html: &[u8], at: usize) -> bool {
+    html.get(at + 1).is_some_and(|letter| letter.eq_ignore_ascii_case(&b's'))
 }
 
 /// Where the tag ends that begins `at` this place, or the content of the raw-text element that it opens.
@@ -214,9 +228,10 @@ mod tests {
                         let is_word = byte.is_ascii_alphabetic() || byte.is_ascii_digit() || *byte > 127;
                         assert_eq!(bit(window.words), is_word, "{byte} {level:?}");
                         assert_eq!(bit(window.tags), *byte == b'<', "{byte} {level:?}");
+                        assert_eq!(bit(window.ends), *byte == b'>', "{byte} {level:?}");
                         assert_eq!(bit(window.ampersands), *byte == b'&', "{byte} {level:?}");
                     }
-                    let all = window.words | window.tags | window.ampersands;
+                    let all = window.words | window.tags | window.ends | window.ampersands;
                     assert_eq!(all.unbounded_shr(length as u32), 0);
                 }
             }
