@@ -12,7 +12,6 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, QueuedUrl, Via, Work};
 use crate::ids::elsewhere_key;
-use crate::page_store;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsAccess,
     RobotsRecord, SitemapRecord, Versions, link_key,
@@ -22,7 +21,7 @@ use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 /// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
-/// goes; it is looked up in the store when it is needed, and remembered with those that were stored beside it. About 140 bytes each.
+/// goes; it is looked up in the store when it is needed. About 140 bytes each.
 pub(super) const URLS_REMEMBERED: [NonZeroUsize; 2] =
     [NonZeroUsize::new(16_384).expect("more than none"), NonZeroUsize::new(512).expect("more than none")];
 
@@ -66,31 +65,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// The URL of a page that was stored before.
     pub(super) fn url_of(&mut self, via: Via) -> Option<String> {
-        if let Some(url) = self.urls.get(&via) {
-            return Some(url.to_string());
+        if let Some(url) = self.urls.get(via) {
+            return Some(url.to_owned());
         }
         let url = if via.host == HostId::ELSEWHERE {
             String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
         } else {
             let store = self.frontier.store();
-            let beside = page_store::urls_beside(store, via.host, via.page).unwrap_or_default();
-            if let Some((_, url)) = beside.iter().find(|(page, _)| *page == (via.host, via.page)) {
-                let url = url.clone();
-                for ((host, page), url) in beside {
-                    self.urls.put(Via { host, page }, url.into());
-                }
+            if let Some(url) = self.urls.look_up(store, via).unwrap_or_default() {
                 return Some(url);
             }
             let value = store.get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
             SitemapRecord::read(&value).ok()?.url
         };
-        self.urls.put(via, url.as_str().into());
+        self.urls.remember(via, &url);
         Some(url)
     }
 
     /// Remembers the URL of a page whose links are queued: their entries name it, one after the other.
     pub(super) fn remember_url(&mut self, via: Via, url: &str) {
-        self.urls.put(via, url.into());
+        self.urls.remember(via, url);
     }
 
     /// Enters the outcome of a link that isn't skipped; only with `full`.

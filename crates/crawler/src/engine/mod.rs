@@ -32,13 +32,13 @@ mod settlement;
 mod shortage;
 mod sitemaps;
 mod steer;
+mod urls_of_pages;
 mod withdraw;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lru::LruCache;
 use serde::{Deserialize, Serialize};
 
 use self::address::Addresses;
@@ -64,11 +64,12 @@ use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
 #[cfg(feature = "cluster")]
 pub(crate) use self::steer::{KEY as STEERING, MAX_DELAY};
+use self::urls_of_pages::UrlsOfPages;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{FingerprintSet, Frontier, Lease, Opening, Via};
+use crate::frontier::{FingerprintSet, Frontier, Lease, Opening};
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::scope::Scope;
@@ -113,7 +114,7 @@ pub struct Engine<F, S> {
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
     /// The pages that URLs were found on lately.
-    urls: LruCache<Via, Box<str>>,
+    urls: UrlsOfPages,
     /// What is judged again at the start of the run, where settings are different.
     skipped_urls: Option<View>,
     /// What the user changes meanwhile.
@@ -239,7 +240,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             next_due: Some(jiff::Timestamp::MIN),
             hops: hops::Hops::default(),
             pauses,
-            urls: LruCache::new(URLS_REMEMBERED[usize::from(post.is_some())]),
+            urls: UrlsOfPages::new(URLS_REMEMBERED[usize::from(post.is_some())]),
             skipped_urls,
             steers,
             post,

@@ -17,7 +17,8 @@ mod write;
 
 pub(crate) use self::numbers::PageNumbers;
 pub(crate) use self::read::{
-    UrlOfPage, entries, find, links_at_number, links_of, links_of_number, record_at, record_of, urls_beside,
+    UrlOfPage, entries, find, links_at_number, links_of, links_of_number, record_at, record_of, url_of_page,
+    urls_beside,
 };
 pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};

@@ -1,7 +1,7 @@
 //! The numbers of all pages by their fingerprints, in memory: for readers that look most pages up.
 
-use super::block::{self, PageKey};
-use super::read::{UrlOfPage, missing, url_of, value_at};
+use super::block;
+use super::read::{UrlOfPage, missing, urls, value_at};
 use super::{State, index, number_key, number_of_key, unreadable};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
@@ -61,7 +61,7 @@ impl PageNumbers {
         for entry in self.pages[from..].iter().take_while(|entry| *entry >> 32 == page.0 >> 32) {
             let number = *entry & u64::from(u32::MAX);
             let (first, value) = value_at(store, number)?;
-            let urls = urls(&value)?;
+            let urls = urls(&value, |_| true)?;
             let there = urls.get((number - first) as usize).ok_or_else(|| missing(number))?;
             if there.0 == (host, page) {
                 return Ok(Some(urls));
@@ -69,14 +69,4 @@ impl PageNumbers {
         }
         Ok(None)
     }
-}
-
-fn urls(value: &[u8]) -> Result<Vec<UrlOfPage>, StoreError> {
-    let (mut urls, mut failed) = (Vec::new(), None);
-    let each = |head: PageKey, record: &[u8]| match url_of(record) {
-        Ok(url) => urls.push(((head.host, head.page), url)),
-        Err(error) => failed = Some(error),
-    };
-    block::each_record(value, each).map_err(|error| unreadable(Tree::Pages, error))?;
-    failed.map_or(Ok(urls), Err)
 }
