@@ -11,18 +11,18 @@ use crate::store::{Store, StoreError};
 /// After so many look-ups without them, the pages beside one are taken again, to see whether they help now.
 const ALONE: u32 = 16;
 
-/// What one look-up saved others, in 256ths, from which on it takes the pages beside it as well: as much as those cost.
-const WORTH_IT: u32 = 256;
+/// One look-up, as savings are counted. Taking the pages beside one costs about as much, so it has to save one.
+const LOOK_UP: u32 = 256;
 
 /// URLs that are remembered; the least recently used one goes. A look-up takes the pages stored beside the one wanted as well, as long as that
 /// saves others: in a crawl from link to link they are wanted soon, at the end of one, or with other orders, hardly ever.
 pub(super) struct UrlsOfPages {
     remembered: LruCache<Via, Remembered>,
-    /// What taking the pages beside one saved, on average of the last times, in 256ths of a look-up.
+    /// What taking the pages beside one saved, on average of the last times, each look-up as [`LOOK_UP`].
     saved: u32,
-    /// What it saved since the last time.
+    /// Look-ups that were saved since the last time.
     saves: u32,
-    /// Look-ups since, without them.
+    /// Look-ups without the pages beside, since then.
     alone: u32,
 }
 
@@ -34,7 +34,7 @@ struct Remembered {
 
 impl UrlsOfPages {
     pub(super) fn new(most: NonZeroUsize) -> Self {
-        Self { remembered: LruCache::new(most), saved: 8 * WORTH_IT, saves: 0, alone: 0 }
+        Self { remembered: LruCache::new(most), saved: 8 * LOOK_UP, saves: 0, alone: 0 }
     }
 
     /// The URL of a page, if it is remembered.
@@ -70,11 +70,11 @@ impl UrlsOfPages {
 
     /// Whether a look-up takes the pages beside it.
     fn takes_those_beside(&mut self) -> bool {
-        if self.saved < WORTH_IT && self.alone < ALONE {
+        if self.saved < LOOK_UP && self.alone < ALONE {
             self.alone += 1;
             return false;
         }
-        self.saved = self.saved - self.saved / 8 + std::mem::take(&mut self.saves).min(32) * WORTH_IT / 8;
+        self.saved = self.saved - self.saved / 8 + std::mem::take(&mut self.saves).min(32) * LOOK_UP / 8;
         self.alone = 0;
         true
     }
