@@ -67,7 +67,7 @@ pub(crate) fn urls_beside<S: Store>(
     }
 }
 
-/// Finds a page, and gives its URL, as [`urls_beside`] without the others. Cost: two thirds of that.
+/// Finds a page, and gives its URL. Cost: that of [`urls_beside`], less reading the URLs of the others.
 pub(crate) fn url_of_page<S: Store>(
     store: &S,
     host: HostId,
