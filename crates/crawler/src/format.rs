@@ -4,7 +4,7 @@ use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::FingerprintKey;
 
 /// The form of the database that this version writes. Form 3 has a fourth queue for each host, for resources of pages; form 4 may have a
-/// [`FingerprintKey`] of 16 bytes; form 5 has the blocks of a host's seen set in parts.
+/// [`FingerprintKey`] of 16 bytes; form 5 has blocks of a host's seen set, and chunks of long URLs, in parts.
 pub const FORMAT: u32 = 5;
 
 /// The oldest form that this version reads. `crawl resume` makes the newest of it.

@@ -167,7 +167,7 @@ impl<S: Store> Frontier<S> {
             }
             self.chunks_loaded = 0;
         }
-        let chunk = read_chunk(&self.view, id, priority, number)?
+        let chunk = read_chunk(|key| self.view.get(Tree::Queue, key), id, priority, number)?
             .ok_or_else(|| lost(Tree::Queue, &format!("chunk {number} of host {}", id.0)))?;
         let queue = self.hosts[id].queue(priority);
         queue.load(chunk);
@@ -320,13 +320,13 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn seal(&mut self, id: HostId, all: bool) -> Result<(), StoreError> {
         let host = &mut self.hosts[id];
-        let mut made = Vec::new();
+        let (mut chunks, mut blocks) = (Vec::new(), Vec::new());
         for priority in Priority::ALL {
             let view = &self.view;
             host.queue(priority).seal(
                 all,
-                |number| read_chunk(view, id, priority, number),
-                |number, chunk| made.push((Tree::Queue, queue_key(id, priority, number), pack(&chunk))),
+                |number| read_chunk(|key| view.get(Tree::Queue, key), id, priority, number),
+                |number, chunk| chunks.push((queue_keys(id, priority, number), chunk_values(chunk))),
             )?;
         }
         let view = &self.view;
@@ -334,20 +334,28 @@ impl<S: Store> Frontier<S> {
             all,
             |number| read_block(view, id, number),
             |number, block| {
-                made.extend(
-                    parts(&block).map(|(part, value)| (Tree::Seen, seen_key(id, number, part), Ok(value))),
-                );
+                blocks.extend(parts(&block).map(|(part, value)| (seen_key(id, number, part), value)));
             },
         )?;
-        for (tree, key, value) in made {
-            self.view.put(tree, key, value?);
+        for (keys, values) in chunks {
+            for (key, value) in keys.into_iter().zip(values?) {
+                match value {
+                    Some(value) => self.view.put(Tree::Queue, key, value),
+                    None => self.view.remove(Tree::Queue, key),
+                }
+            }
+        }
+        for (key, value) in blocks {
+            self.view.put(Tree::Seen, key, value);
         }
         Ok(())
     }
 
     pub(super) fn drop_chunk(&mut self, id: HostId, priority: Priority, number: Option<u64>) {
         if let Some(number) = number {
-            self.view.remove(Tree::Queue, queue_key(id, priority, number));
+            for key in queue_keys(id, priority, number) {
+                self.view.remove(Tree::Queue, key);
+            }
         }
     }
 
@@ -402,11 +410,29 @@ pub(super) fn at_once(limits: &FrontierLimits, journal: usize) -> usize {
     limits.folded_at_once * (journal / limits.journal_bytes.max(1)).max(1)
 }
 
-pub(super) fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> {
-    let mut key = id.key().to_vec();
-    key.push(priority as u8);
-    key.extend(number.to_be_bytes());
-    key
+/// The keys of a chunk: of the whole of it, or its first half, and of the second half.
+fn queue_keys(id: HostId, priority: Priority, number: u64) -> [Vec<u8>; 2] {
+    let mut first = id.key().to_vec();
+    first.push(priority as u8);
+    first.extend(number.to_be_bytes());
+    let second = [&first[..], &[1]].concat();
+    [first, second]
+}
+
+/// Bytes of a chunk that is stored in one value: a leaf of sled has up to 17 of them, and goes to a file of its own where they have more than 32 KB.
+const WHOLE_CHUNK: usize = TARGET * 5 / 4;
+
+/// The values of a chunk: long URLs make two of them, and where it has one, none may remain of the other.
+fn chunk_values(chunk: Chunk) -> Result<[Option<Vec<u8>>; 2], StoreError> {
+    debug_assert!(chunk.urls.len() as u64 <= CHUNK);
+    let whole = pack(&chunk)?;
+    if whole.len() <= WHOLE_CHUNK || chunk.urls.len() < 2 {
+        return Ok([Some(whole), None]);
+    }
+    let Chunk { first, mut urls } = chunk;
+    let half = urls.len() / 2;
+    let second = Chunk { first: first + half as u64, urls: urls.split_off(half) };
+    Ok([Some(pack(&Chunk { first, urls })?), Some(pack(&second)?)])
 }
 
 /// Fingerprints of a value: a leaf of sled has up to 17 of them, and goes to a file of its own where they have more than 32 KB.
@@ -421,20 +447,36 @@ fn seen_key(id: HostId, number: u64, part: u8) -> Vec<u8> {
 }
 
 fn pack(chunk: &Chunk) -> Result<Vec<u8>, StoreError> {
-    debug_assert!(chunk.urls.len() as u64 <= CHUNK);
     let packed = postcard::to_stdvec(chunk).map_err(|error| form(Tree::Queue, error))?;
     Ok(crate::packed::pack(packed))
 }
 
-pub(super) fn read_chunk<S: Store>(
-    view: &Overlay<S>,
+fn unpack(value: &[u8]) -> Result<Chunk, StoreError> {
+    let bytes = crate::packed::unpack(value).map_err(|error| form(Tree::Queue, error))?;
+    postcard::from_bytes(&bytes).map_err(|error| form(Tree::Queue, error))
+}
+
+/// Reads a chunk; `get` gives the value of a key.
+pub(super) fn read_chunk(
+    get: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, StoreError>,
     id: HostId,
     priority: Priority,
     number: u64,
 ) -> Result<Option<Chunk>, StoreError> {
-    let Some(value) = view.get(Tree::Queue, &queue_key(id, priority, number))? else { return Ok(None) };
-    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, error))?;
-    postcard::from_bytes(&bytes).map(Some).map_err(|error| form(Tree::Queue, error))
+    let [first, second] = queue_keys(id, priority, number);
+    let Some(value) = get(&first)? else { return Ok(None) };
+    let mut chunk = unpack(&value)?;
+    if let Some(value) = get(&second)? {
+        let second = unpack(&value)?;
+        if second.first != chunk.first + chunk.urls.len() as u64 {
+            return Err(form(
+                Tree::Queue,
+                format!("chunk {number} of host {} has two parts that don't fit", id.0),
+            ));
+        }
+        chunk.urls.extend(second.urls);
+    }
+    Ok(Some(chunk))
 }
 
 /// The parts of a block, as they are stored.

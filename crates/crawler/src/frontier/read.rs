@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::error::form;
 use super::idle_host::{IdleHost, block_of, read_block};
-use super::persist::{JournalPart, queue_key};
+use super::persist::{JournalPart, read_chunk};
 use super::priority::QUEUES;
-use super::queue::{CHUNK, Chunk};
+use super::queue::CHUNK;
 use super::stored::{Stored, stored, stored_one};
 use super::{HostId, HostRecord, Priority, QueuedUrl};
 use crate::store::{Store, StoreError, Tree};
@@ -84,7 +84,8 @@ impl<S: Store> StoredQueue<'_, S> {
         let Stretch { priority, positions, chunks, fresh } = stretch;
         let priority = *priority;
         if let Some(number) = chunks.next().filter(|_| !positions.is_empty()) {
-            let chunk = read_chunk(self.store, id, priority, number)?;
+            let chunk = read_chunk(|key| self.store.get(Tree::Queue, key), id, priority, number)?
+                .ok_or_else(|| form(Tree::Queue, format!("chunk {number} of host {} is missing", id.0)))?;
             let wanted = (chunk.first..).zip(chunk.urls).filter(|(at, _)| positions.contains(at));
             self.ready.extend(wanted.map(|(_, url)| (priority, url)));
         } else {
@@ -162,14 +163,6 @@ fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
         }
     }
     Ok(journal)
-}
-
-fn read_chunk<S: Store>(store: &S, id: HostId, priority: Priority, number: u64) -> Result<Chunk, StoreError> {
-    let value = store.get(Tree::Queue, &queue_key(id, priority, number))?;
-    let value =
-        value.ok_or_else(|| form(Tree::Queue, format!("chunk {number} of host {} is missing", id.0)))?;
-    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, error))?;
-    postcard::from_bytes(&bytes).map_err(|error| form(Tree::Queue, error))
 }
 
 /// The block of hosts that was read last.

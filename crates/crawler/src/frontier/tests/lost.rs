@@ -95,6 +95,64 @@ fn a_fingerprint_that_is_missing_in_a_block_is_noticed() {
     }
 }
 
+/// The paths of all that waits, in the order in which it is leased. Nothing is committed.
+fn drained(frontier: &mut Frontier<MemoryStore>) -> Result<Vec<String>, StoreError> {
+    let mut paths = Vec::new();
+    while let Some(permit) = frontier.lease(now(6_000))? {
+        paths.push(permit.lease().url.path_and_query().to_owned());
+        settle(frontier, permit, true, None);
+    }
+    Ok(paths)
+}
+
+#[test]
+fn long_urls_make_two_values_of_a_chunk_and_none_remains_when_it_is_done() {
+    for bytes in [0, 60, 150] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = open(&store, FrontierLimits::default());
+        let offer_more = |frontier: &mut Frontier<MemoryStore>, range: std::ops::Range<u16>| {
+            for n in range {
+                offer(frontier, &long_url(1, n, bytes), true);
+            }
+        };
+        let seal = |frontier: &mut Frontier<MemoryStore>| {
+            let id = frontier.known("h1.example").unwrap();
+            frontier.seal(id, true).unwrap();
+            frontier.mark(id);
+            commit(frontier);
+        };
+        // A chunk of 64, and one that is continued twice.
+        offer_more(&mut frontier, 0..70);
+        seal(&mut frontier);
+        offer_more(&mut frontier, 70..100);
+        seal(&mut frontier);
+        offer_more(&mut frontier, 100..120);
+        seal(&mut frontier);
+        let values = keys(&store, Tree::Queue);
+        assert_eq!(values.len(), if bytes == 0 { 2 } else { 4 }, "{bytes}: {values:?}");
+        for key in &values {
+            let value = store.get(Tree::Queue, key).unwrap().unwrap();
+            assert!(bytes > 60 || value.len() <= 1920, "{bytes}: {} bytes", value.len());
+        }
+        let waiting = stored_queue(&*store).unwrap().map(|stored| stored.unwrap().url.path.to_string());
+        let expected: Vec<_> = (0..120).map(|n| long_url(1, n, bytes).path_and_query().to_owned()).collect();
+        assert_eq!(waiting.collect::<Vec<_>>(), expected, "{bytes}");
+
+        // Without any of its values the queue is damaged, and says so.
+        for key in values.iter().filter(|_| bytes > 0) {
+            let value = store.get(Tree::Queue, key).unwrap().unwrap();
+            forget(&store, Tree::Queue, key);
+            let mut again = reopened(&store, None, 9).unwrap();
+            assert!(drained(&mut again).is_err(), "{key:?}");
+            store.commit(vec![Write::put(Tree::Queue, key.clone(), value)]).unwrap();
+        }
+        let mut again = reopened(&store, None, 9).unwrap();
+        assert_eq!(drained(&mut again).unwrap(), expected, "{bytes}");
+        commit(&mut again);
+        assert!(keys(&store, Tree::Queue).is_empty(), "{bytes}: what is done is removed");
+    }
+}
+
 #[test]
 fn blocks_of_database_format_4_are_read_and_go_on_in_parts() {
     // The last block has few, exactly a part, more, all.

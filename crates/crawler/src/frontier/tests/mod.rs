@@ -43,6 +43,12 @@ fn url(host: u8, n: u16) -> CrawlUrl {
     CrawlUrl::parse(&format!("http://h{host}.example/page-{n}?with=a-query-of-some-length")).unwrap()
 }
 
+/// A URL with so many bytes that don't get shorter.
+fn long_url(host: u8, n: u16, bytes: usize) -> CrawlUrl {
+    let name = blake3::hash(&n.to_be_bytes()).to_hex().repeat(bytes.div_ceil(64));
+    CrawlUrl::parse(&format!("http://h{host}.example/{n}/{}", &name[..bytes])).unwrap()
+}
+
 fn open(store: &Arc<MemoryStore>, limits: FrontierLimits) -> Frontier<MemoryStore> {
     Frontier::open(store, limits, delay(Duration::ZERO), KEY, now(1_000)).unwrap()
 }
@@ -149,7 +155,8 @@ proptest! {
             match op {
                 Op::Offer { host, first, count, own_host } => {
                     for n in first..first + count {
-                        let url = url(host, n);
+                        // Chunks of one host are stored in two values.
+                        let url = if host == 3 { long_url(host, n, 60) } else { url(host, n) };
                         let admitted = offer_item(&mut frontier, &url, item(&url, n % 3 == 0), own_host);
                         let new = model.known.insert(url.to_string());
                         // A known URL that waits untested may be queued again; `visit` sees that it comes once.
