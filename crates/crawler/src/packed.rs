@@ -23,6 +23,9 @@ thread_local! {
 /// 32 KB goes to a file of its own, which takes two syncs more. With these there is space for what the last commits brought as well.
 pub(crate) const TARGET: usize = 1536;
 
+/// Bytes of such a value at the most, unless a single record is longer: 17 of them, with their keys, are 32 KB.
+pub(crate) const LONGEST: usize = TARGET * 5 / 4;
+
 /// How many records fill a value of [`TARGET`] bytes, as far as earlier values show.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filling {
@@ -47,7 +50,7 @@ impl Filling {
             let count = self.records.min(there);
             let value = write(count);
             let fitting = (count * TARGET / value.len().max(1)).clamp(1, self.most);
-            if value.len() > TARGET * 5 / 4 && fitting < count {
+            if value.len() > LONGEST && fitting < count {
                 self.records = fitting;
                 continue;
             }

@@ -19,7 +19,7 @@ use super::seen::BLOCK;
 use crate::clock::Now;
 use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
-use crate::packed::TARGET;
+use crate::packed::{LONGEST, TARGET};
 use crate::store::{Store, StoreError, Tree, Write};
 
 /// One host's part of a journal entry.
@@ -419,14 +419,11 @@ fn queue_keys(id: HostId, priority: Priority, number: u64) -> [Vec<u8>; 2] {
     [first, second]
 }
 
-/// Bytes of a chunk that is stored in one value: a leaf of sled has up to 17 of them, and goes to a file of its own where they have more than 32 KB.
-const WHOLE_CHUNK: usize = TARGET * 5 / 4;
-
-/// The values of a chunk: long URLs make two of them, and where it has one, none may remain of the other.
+/// The values of a chunk: two halves where the whole would be longer than [`LONGEST`]. Where it has one, none may remain of the other.
 fn chunk_values(chunk: Chunk) -> Result<[Option<Vec<u8>>; 2], StoreError> {
     debug_assert!(chunk.urls.len() as u64 <= CHUNK);
     let whole = pack(&chunk)?;
-    if whole.len() <= WHOLE_CHUNK || chunk.urls.len() < 2 {
+    if whole.len() <= LONGEST || chunk.urls.len() < 2 {
         return Ok([Some(whole), None]);
     }
     let Chunk { first, mut urls } = chunk;
@@ -435,7 +432,7 @@ fn chunk_values(chunk: Chunk) -> Result<[Option<Vec<u8>>; 2], StoreError> {
     Ok([Some(pack(&Chunk { first, urls })?), Some(pack(&second)?)])
 }
 
-/// Fingerprints of a value: a leaf of sled has up to 17 of them, and goes to a file of its own where they have more than 32 KB.
+/// Fingerprints of a value, which is a third shorter than [`TARGET`].
 const PART: usize = 128;
 
 /// The key of a part of a block. The first part has that of the whole block, which was one value before database format 5.
@@ -471,7 +468,7 @@ pub(super) fn read_chunk(
         if second.first != chunk.first + chunk.urls.len() as u64 {
             return Err(form(
                 Tree::Queue,
-                format!("chunk {number} of host {} has two parts that don't fit", id.0),
+                format!("chunk {number} of host {} has two halves that don't fit together", id.0),
             ));
         }
         chunk.urls.extend(second.urls);
