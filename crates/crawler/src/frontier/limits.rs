@@ -3,7 +3,7 @@
 /// Sizes that bound the frontier's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontierLimits {
-    /// Fingerprints held in memory over all hosts. About 9 bytes each.
+    /// Fingerprints held in memory over all hosts. 11 to 12 bytes each.
     pub seen_in_memory: usize,
     /// A host with more fingerprints than this is not loaded for a link from another host; the link waits untested.
     pub seen_loaded_for_links: u64,
@@ -23,7 +23,7 @@ pub struct FrontierLimits {
 impl Default for FrontierLimits {
     fn default() -> Self {
         Self {
-            seen_in_memory: 8_000_000,
+            seen_in_memory: 6_500_000,
             seen_loaded_for_links: 8_192,
             journal_bytes: 8 * 1024 * 1024,
             folded_at_once: 2_000,

@@ -9,6 +9,7 @@
 //! All changes go to an overlay over the store; [`Frontier::cut`] hands them over for one atomic commit.
 
 mod error;
+mod fingerprint_lines;
 mod host;
 mod hosts;
 mod idle;

@@ -1,11 +1,11 @@
-//! One host's seen set: fingerprints in the order they came, in blocks of 512 on disk, as a hash set in memory while
-//! the host is in use.
+//! One host's seen set: fingerprints in the order they came, in blocks of 512 on disk, and all of them in memory while the host is in use.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
+use super::fingerprint_lines::FingerprintLines;
 use crate::url::Fingerprint;
 
 /// Fingerprints in one block.
@@ -42,74 +42,6 @@ impl Hasher for Identity {
 
 pub(crate) type FingerprintSet = HashSet<Fingerprint, BuildHasherDefault<Identity>>;
 
-/// A set of fingerprints at little more than 8 bytes each: a sorted run, and a hash set of what came since.
-#[derive(Debug, Default)]
-struct Packed {
-    sorted: Vec<Fingerprint>,
-    recent: FingerprintSet,
-}
-
-impl Packed {
-    fn from(mut all: Vec<Fingerprint>) -> Self {
-        all.sort_unstable();
-        all.dedup();
-        all.shrink_to_fit();
-        Self { sorted: all, recent: FingerprintSet::default() }
-    }
-
-    fn len(&self) -> usize {
-        self.sorted.len() + self.recent.len()
-    }
-
-    fn contains(&self, fingerprint: Fingerprint) -> bool {
-        self.recent.contains(&fingerprint) || is_among(&self.sorted, fingerprint)
-    }
-
-    #[cfg(feature = "cluster")]
-    fn iter(&self) -> impl Iterator<Item = Fingerprint> {
-        self.sorted.iter().chain(&self.recent).copied()
-    }
-
-    fn insert(&mut self, fingerprint: Fingerprint) -> bool {
-        if is_among(&self.sorted, fingerprint) || !self.recent.insert(fingerprint) {
-            return false;
-        }
-        // An eighth of the run at a time: sorting costs each fingerprint a few moves over the set's life.
-        if self.recent.len() > (self.sorted.len() / 8).max(32) {
-            self.sorted.reserve_exact(self.recent.len());
-            self.sorted.extend(self.recent.drain());
-            self.sorted.sort();
-            self.recent.shrink_to_fit();
-        }
-        true
-    }
-}
-
-/// Whether a fingerprint is in a sorted run. Fingerprints are uniform, so its place follows from its value: among 10,000 that takes about two reads of memory
-/// that no cache has, where a binary search takes eight. Whatever the run, it takes no more steps than twice those of a binary search.
-fn is_among(sorted: &[Fingerprint], wanted: Fingerprint) -> bool {
-    let fraction = |value: u64| ((u128::from(value) * sorted.len() as u128) >> 64) as usize;
-    let expected = fraction(wanted.0);
-    let Some(there) = sorted.get(expected) else { return false };
-    // How far off that is tells the difference to what is there, as closely as among the few values between.
-    let start = if there.0 < wanted.0 {
-        (expected + fraction(wanted.0 - there.0)).min(sorted.len() - 1)
-    } else {
-        expected.saturating_sub(fraction(there.0 - wanted.0))
-    };
-    let (mut from, mut to, mut step) = (start, start, 4);
-    while from > 0 && sorted[from] > wanted {
-        (to, from) = (from, from.saturating_sub(step));
-        step *= 2;
-    }
-    while to < sorted.len() && sorted[to] < wanted {
-        (from, to) = (to, to + step);
-        step *= 2;
-    }
-    let to = sorted.len().min(to + 1);
-    sorted[from..to].binary_search(&wanted).is_ok()
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     sealed: u64,
@@ -117,7 +49,7 @@ pub(crate) struct Seen {
     /// Indices `sealed..count`.
     fresh: Vec<Fingerprint>,
     /// Everything, while the host is in use.
-    set: Option<Packed>,
+    set: Option<FingerprintLines>,
     /// When the set was last used, in ticks of the frontier.
     pub(crate) used: u64,
 }
@@ -148,13 +80,13 @@ impl Seen {
     }
 
     pub(crate) fn loaded(&self) -> usize {
-        self.set.as_ref().map_or(0, Packed::len)
+        self.set.as_ref().map_or(0, FingerprintLines::len)
     }
 
     /// All fingerprints of a loaded set.
     #[cfg(feature = "cluster")]
     pub(crate) fn all(&self) -> impl Iterator<Item = Fingerprint> {
-        self.set.iter().flat_map(Packed::iter)
+        self.set.iter().flat_map(FingerprintLines::iter)
     }
 
     pub(crate) fn is_loaded(&self) -> bool {
@@ -167,12 +99,16 @@ impl Seen {
 
     /// Reads the whole set; `read` gives a block by its number.
     pub(crate) fn load<E>(&mut self, mut read: impl FnMut(u64) -> Result<Vec<u64>, E>) -> Result<(), E> {
-        let mut all = Vec::with_capacity(self.count() as usize);
+        let mut all = FingerprintLines::with_capacity(self.count() as usize);
         for number in 0..self.sealed.div_ceil(BLOCK) {
-            all.extend(read(number)?.into_iter().map(Fingerprint));
+            for fingerprint in read(number)? {
+                all.insert(Fingerprint(fingerprint));
+            }
         }
-        all.extend_from_slice(&self.fresh);
-        self.set = Some(Packed::from(all));
+        for fingerprint in &self.fresh {
+            all.insert(*fingerprint);
+        }
+        self.set = Some(all);
         Ok(())
     }
 
@@ -242,38 +178,5 @@ impl Seen {
 
     pub(crate) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Runs as they are, and runs that no digest would give: dense, at both ends, far apart.
-    fn runs() -> impl Strategy<Value = Vec<u64>> {
-        let near = |from: u64| prop::collection::vec(from..=from + 300, 0..200);
-        prop_oneof![
-            prop::collection::vec(any::<u64>(), 0..2000),
-            near(0),
-            near(u64::MAX - 300),
-            near(1 << 63),
-            (near(7), near(u64::MAX - 300)).prop_map(|(low, high)| [low, high].concat()),
-            (0..500_u64).prop_map(|count| (0..count).map(|n| n * n * n).collect()),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn a_fingerprint_is_found_where_a_binary_search_finds_it(mut run in runs(), others in prop::collection::vec(any::<u64>(), 20)) {
-            run.sort_unstable();
-            run.dedup();
-            let run: Vec<_> = run.into_iter().map(Fingerprint).collect();
-            let beside = run.iter().flat_map(|Fingerprint(it)| [it.wrapping_sub(1), *it, it.wrapping_add(1)]);
-            for wanted in beside.chain(others).chain([0, u64::MAX]).map(Fingerprint) {
-                prop_assert_eq!(is_among(&run, wanted), run.binary_search(&wanted).is_ok(), "{:?} in {:?}", wanted, run);
-            }
-        }
     }
 }
