@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::clock::Now;
-use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl, Settlement};
+use crawler::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl, Settlement};
 use crawler::pace::{Delay, DelayReason};
 use crawler::store::{MemoryStore, Store};
 use crawler::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -79,6 +79,44 @@ fn frontier(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// The links of a page of a large site, all known, with and without reading ahead. Its set has 24 MB, which the caches of few processors hold.
+fn known_links(criterion: &mut Criterion) {
+    const KNOWN: u64 = 2_000_000;
+    const LINKS: u64 = 62;
+    let mut frontier = empty();
+    let host = frontier.host_id("large.example").expect("a host");
+    let url = CrawlUrl::parse("http://large.example/").expect("a URL");
+    let item = QueuedUrl::link(&url, 1, None);
+    // Uniform, as fingerprints are, and none twice: an odd factor.
+    let fingerprint = |number: u64| Fingerprint(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for number in 1..=KNOWN {
+        frontier.admit(host, fingerprint(number), item.clone(), Priority::Link, true).expect("admitted");
+        if number % 50_000 == 0 {
+            commit(&mut frontier);
+        }
+    }
+    let mut group = criterion.benchmark_group("62 known links of a host with 2,000,000 URLs");
+    let mut next = 0;
+    for reads_ahead in [false, true] {
+        let name = if reads_ahead { "read ahead" } else { "one after the other" };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let links: Vec<_> =
+                    (0..LINKS).map(|link| fingerprint(1 + (next + link * 32_003) % KNOWN)).collect();
+                next = (next + 7_919) % KNOWN;
+                if reads_ahead {
+                    frontier.read_ahead(host, &links);
+                }
+                for link in links {
+                    let admitted = frontier.admit_with(host, link, Priority::Link, true, || item.clone());
+                    assert_eq!(admitted.expect("admitted"), Admitted::Seen);
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
 fn url(criterion: &mut Criterion) {
     let base = url::Url::parse("http://site-001.example/section-1/a-page.html").expect("a URL");
     let plain =
@@ -95,5 +133,5 @@ fn url(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, frontier, url);
+criterion_group!(benches, frontier, known_links, url);
 criterion_main!(benches);

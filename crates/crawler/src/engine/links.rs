@@ -61,6 +61,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let links = std::mem::take(&mut visited.links);
         let mut records = Vec::with_capacity(links.len());
         self.bounds.domains.begin_page(0);
+        let of_own_host = links.iter().filter_map(|link| link.target.as_ref().ok());
+        let of_own_host = of_own_host.filter(|(url, _)| url.host() == lease.url.host());
+        let of_own_host: Vec<_> = of_own_host.map(|(_, fingerprint)| *fingerprint).collect();
+        self.frontier.read_ahead(lease.host, &of_own_host);
         for link in links {
             let skip = link.skip.or(refused.filter(|_| link.is_redirect()));
             let (outcome, held) = match (&link.target, skip) {

@@ -125,6 +125,13 @@ impl Seen {
         self.set.as_ref().is_some_and(|set| set.contains(fingerprint))
     }
 
+    /// As [`FingerprintLines::read_ahead`].
+    pub(crate) fn read_ahead(&self, fingerprints: &[Fingerprint]) {
+        if let Some(set) = &self.set {
+            set.read_ahead(fingerprints);
+        }
+    }
+
     pub(crate) fn replay(&mut self, index: u64, fingerprint: u64) {
         if index == self.count() {
             self.fresh.push(Fingerprint(fingerprint));
