@@ -361,8 +361,8 @@ impl<S: Store> Frontier<S> {
         Ok(Admitted::Queued)
     }
 
-    /// Has the processor read what [`Frontier::admit_with`] will look at for these URLs of a host, all at once and not one after the other: in a large seen set each waits
-    /// for memory. Nothing where the set isn't loaded. Cost: some nanoseconds each.
+    /// Reads what [`Frontier::admit_with`] will look at for these URLs of a host, all at once: in a large seen set, look-ups one after the other would each wait for memory.
+    /// Nothing where the set isn't loaded. Cost: some nanoseconds each.
     pub fn read_ahead(&self, id: HostId, fingerprints: &[Fingerprint]) {
         if let Some(host) = self.hosts.slot(id).host() {
             host.seen.read_ahead(fingerprints);
