@@ -13,4 +13,5 @@ pub mod request_log;
 pub mod rules;
 pub mod simweb;
 pub mod site;
+pub mod stored_crawl;
 pub mod warc_grammar;

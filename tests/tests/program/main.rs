@@ -34,6 +34,7 @@ mod search;
 mod serve;
 mod sitemaps;
 mod stop;
+mod stored_crawl;
 mod surface;
 mod traps;
 mod warc_grammar;
