@@ -4,7 +4,6 @@
 mod about;
 mod agent;
 pub mod consent;
-mod date;
 mod dialect;
 mod directives;
 mod effects;
@@ -26,7 +25,6 @@ pub use jiff;
 
 pub use about::DocumentState;
 pub use consent::Consent;
-pub use date::parse_date;
 pub use dialect::{Dialect, UnknownDialect};
 pub use directives::Directives;
 pub use effects::{Cause, Effect, Effects};
@@ -35,6 +33,6 @@ pub use header::{Scope, Scoped, parse_header_line};
 pub use link::{NoFollow, RelEffects, link_rel};
 pub use refresh::Refresh;
 pub use resolve::{Sources, resolve};
-pub use robots::Agent;
+pub use robots::{Agent, parse_date};
 pub use tag::{MetaTag, parse_content};
 pub use term::{ImagePreview, Limit, Term};

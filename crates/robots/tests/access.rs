@@ -171,7 +171,6 @@ fn rfc9110_10_2_3_retry_after() {
         ("Sun, 01 Mar 2026 11:00:00 GMT", Some(1)),
         ("Fri, 01 Jan 2027 00:00:00 GMT", Some(7 * 86_400)),
         ("-5", None),
-        ("1.5", None),
         ("soon", None),
         ("", None),
     ];
@@ -179,6 +178,48 @@ fn rfc9110_10_2_3_retry_after() {
         assert_eq!(asked(&[("Retry-After", value)]), seconds.map(Duration::from_secs), "{value}");
     }
     assert_eq!(retry_after([("retry-after", &b"\xff"[..]), ("Retry-After", b"7")], now()), Some(secs(7)));
+}
+
+/// Forms that RFC 9110 doesn't have, as servers and proxies send them.
+#[test]
+fn ext_retry_after_in_other_forms_is_a_wait_too() {
+    let rows = [
+        ("\"120\"", Some(120)),
+        ("'120'", Some(120)),
+        ("7200s", Some(7200)),
+        ("7200 S", Some(7200)),
+        ("7200.5", Some(7201)),
+        ("7200.0", Some(7200)),
+        ("1.5", Some(2)),
+        ("0.25 sec", Some(1)),
+        ("5 minutes", Some(300)),
+        ("2h", Some(7200)),
+        ("1 day", Some(86_400)),
+        ("18446744073709551615 days", Some(7 * 86_400)),
+        ("120; comment", None),
+        ("120 parsecs", None),
+        ("-5s", None),
+        (".", None),
+        // The first of March 2026 is a Sunday.
+        ("Mon, 01 Mar 2026 12:10:00 GMT", Some(600)),
+        ("01 Mar 2026 12:10:00 GMT", Some(600)),
+        ("Sun, 01 Mar 2026 12:10:00 +0000", Some(600)),
+        ("Sun, 01 Mar 2026 14:10:00 +0200", Some(600)),
+        ("Sun, 01 Mar 2026 12:10:00 UTC", Some(600)),
+        ("Sun, 01 Mar 2026 12:10:00", Some(600)),
+        ("sun, 01 mar 2026 12:10:00 gmt", Some(600)),
+        ("Sun, 1 Mar 2026 12:10:00 GMT", Some(600)),
+        ("2026-03-01T12:10:00Z", Some(600)),
+        ("2026-03-01T12:10:00.5Z", Some(600)),
+        ("2026-03-01 12:10:00", Some(600)),
+        ("\"Sun, 01 Mar 2026 12:10:00 GMT\"", Some(600)),
+        ("9999-12-31T23:59:59Z", Some(7 * 86_400)),
+        ("01/02/2026", None),
+    ];
+    for (value, seconds) in rows {
+        assert_eq!(asked(&[("Retry-After", value)]), seconds.map(Duration::from_secs), "{value}");
+    }
+    assert_eq!(asked(&[("Retry-After", "5, 2026-03-01T12:10:00Z, 90s")]), Some(secs(600)));
 }
 
 fn secs(n: u64) -> Duration {

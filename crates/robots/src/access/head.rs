@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::parse_date;
+
 /// Holds the status and the response fields that [`judge`](super::judge) reads; others are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -99,12 +101,15 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads how long a response asks us to wait: its `Retry-After` lines, seconds or HTTP dates. Clamped to 1 s .. 7 d.
+/// Reads how long a response asks us to wait: its `Retry-After` lines, seconds or dates. Clamped to 1 s .. 7 d.
 ///
 /// `lines` are the response's header lines, names in any case; others are passed over. A date counts from the response's own
 /// `Date`, since our clock may be wrong by hours; from `now` where there is none that can be read. Of several lines, or values
 /// that an intermediary joined by commas, the longest wait counts. Negative and unreadable values are none; a date in the past
 /// gives the least wait. Source: RFC 9110 sections 5.6.7, 6.6.1 and 10.2.3.
+///
+/// Deviation: RFC 9110 knows whole seconds and dates with a correct weekday in GMT. Other forms ask for a wait too, and are read:
+/// quoted values, fractions and units (`"120"`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads.
 ///
 /// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off.
 pub fn retry_after<'a>(
@@ -143,13 +148,50 @@ enum Asked {
 
 /// The values of one line: one by the grammar; where an intermediary joined several by commas, the longest of each form.
 fn longest(line: &str) -> impl Iterator<Item = Asked> {
-    let parts: Vec<&str> = line.split(',').collect();
-    let seconds = parts.iter().filter_map(|part| delta_seconds(part)).max();
-    // A date has a comma of its own, but for that of asctime.
-    let dates = parts.iter().filter_map(|part| http_date(part));
-    let pairs = parts.windows(2).filter_map(|pair| http_date(&pair.join(",")));
+    let parts: Vec<&str> = line.split(',').take(LINE_PARTS).collect();
+    let wait = parts.iter().filter_map(|part| wait(part)).max();
+    // A date has a comma of its own, but for those of asctime and ISO 8601.
+    let dates = parts.iter().filter_map(|part| date(part));
+    let pairs = parts.windows(2).filter_map(|pair| date(&pair.join(",")));
     let latest = dates.chain(pairs).max();
-    [seconds.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
+    [wait.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
+}
+
+/// Values between commas of one line that are read.
+const LINE_PARTS: usize = 64;
+
+/// Reads a length of time: seconds, with a fraction or without, or a number with a unit. A fraction counts as a whole second.
+fn wait(value: &str) -> Option<Duration> {
+    let value = unquoted(value);
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (whole, rest) = value.split_at(end);
+    let length = delta_seconds(whole)?;
+    let (has_fraction, unit) = match rest.strip_prefix('.') {
+        Some(rest) => {
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            (rest[..end].bytes().any(|digit| digit != b'0'), &rest[end..])
+        }
+        None => (false, rest),
+    };
+    let seconds = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "s" | "sec" | "secs" | "second" | "seconds" => 1,
+        "m" | "min" | "mins" | "minute" | "minutes" => 60,
+        "h" | "hr" | "hrs" | "hour" | "hours" => 60 * 60,
+        "d" | "day" | "days" => 24 * 60 * 60,
+        _ => return None,
+    };
+    let count = length.as_secs().saturating_add(u64::from(has_fraction));
+    Some(Duration::from_secs(count.saturating_mul(seconds)))
+}
+
+/// Reads a date in one of the forms of RFC 9110, or in another one that leaves no doubt.
+fn date(value: &str) -> Option<Timestamp> {
+    let value = unquoted(value);
+    http_date(value).or_else(|| parse_date(value))
+}
+
+fn unquoted(value: &str) -> &str {
+    value.trim().trim_matches(['"', '\'']).trim()
 }
 
 /// Reads digits; more than fit are as many as fit (RFC 9111 section 1.2.2).

@@ -1,4 +1,4 @@
-//! Dates of `unavailable_after`: RFC 822, RFC 850, ISO 8601 and common variations of them.
+//! Dates as people write them, for `Retry-After` and `unavailable_after`: RFC 822, RFC 850, ISO 8601 and common variations of them.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,10 +12,10 @@ const LONGEST: usize = 96;
 ///
 /// The whole text must be a date. Without a zone it's UTC; a date alone is its first second; hour 24 is the
 /// next midnight; a two-digit year under 70 is 20xx. The weekday isn't checked. A purely numeric order of day
-/// and month (`01/02/2020`) is ambiguous and isn't accepted.
+/// and month (`01/02/2020`) is ambiguous and isn't accepted. What a [`Timestamp`] can't hold, at the end of the year 9999, is its last moment.
 ///
 /// ```
-/// let date = meta::parse_date("25 Jun 2010 15:00:00 PST").unwrap();
+/// let date = robots::parse_date("25 Jun 2010 15:00:00 PST").unwrap();
 /// assert_eq!(date.to_string(), "2010-06-25T23:00:00Z");
 /// ```
 pub fn parse_date(text: &str) -> Option<Timestamp> {
@@ -159,8 +159,8 @@ impl Parts {
         second = second.min(59); // a leap second ends with the one before it
         let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second)
             - i64::from(self.zone.unwrap_or(0));
-        let midnight = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        midnight.checked_add(SignedDuration::from_secs(seconds)).ok()
+        let Ok(midnight) = date.to_zoned(TimeZone::UTC) else { return Some(Timestamp::MAX) };
+        Some(midnight.timestamp().checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX))
     }
 }
 
@@ -288,6 +288,8 @@ mod tests {
             ("29 Feb 2024", "2024-02-29T00:00:00Z"),
             ("2024 Feb 29", "2024-02-29T00:00:00Z"),
             ("2024 February 29th 15:00", "2024-02-29T15:00:00Z"),
+            ("9999-12-30T23:00:00Z", "9999-12-30T22:00:00.999999999Z"),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", "9999-12-30T22:00:00.999999999Z"),
         ] {
             assert_eq!(parse_date(text).map(|date| date.to_string()).as_deref(), Some(expected), "{text}");
         }
