@@ -121,6 +121,16 @@ impl Delay {
     pub fn or_longer(self, other: Self) -> Self {
         if other.length > self.length { other } else { self }
     }
+
+    /// Why a host that asks for this is skipped, where it is longer than `pace.max_crawl_delay`.
+    pub fn over_max_crawl_delay(self) -> String {
+        format!("{} {} s is over max-crawl-delay", self.why, self.length.as_secs())
+    }
+
+    /// Whether it is a delay between pages that robots.txt asks for.
+    pub fn is_asked(self) -> bool {
+        matches!(self.why, DelayReason::CrawlDelay | DelayReason::RequestRate)
+    }
 }
 
 /// What the configuration says about pace.

@@ -107,3 +107,27 @@ fn rules_that_look_plain_to_their_author_are_honoured() {
     let by_rules = skipped.iter().filter(|row| row.to_string().contains("/private")).count();
     assert_eq!(by_rules, robots.len(), "{skipped:?}");
 }
+
+#[test]
+fn a_delay_beyond_the_year_9999_is_shown_and_exported() {
+    let hosts =
+        [("a.test", "Crawl-delay: 9999999999999"), ("b.test", "Request-rate: 1/18446744073709551615")];
+    let sites = hosts.iter().fold(Sites::new(), |sites, (host, line)| {
+        let robots = Answer::content("text/plain", format!("User-agent: *\n{line}\n"));
+        sites.page(host, "/robots.txt", robots).page(host, "/", Answer::html("<title>front</title>"))
+    });
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(10);
+    assert_eq!(scene.server.pages(), Vec::<String>::new());
+    // The last moment that RFC 3339 has, less the largest offset of a zone.
+    let next: Vec<_> = scene.table("hosts").iter().map(|host| host["next_at"].to_string()).collect();
+    assert_eq!(next, vec!["\"9999-12-30T22:00:00.999Z\""; hosts.len()]);
+    for format in ["sqlite", "parquet", "csv", "jsonl"] {
+        let out = scene.path(&format!("tables.{format}"));
+        scene.look("export", &["--format", format, "-o", out.to_str().expect("UTF-8")]).expect(0);
+    }
+    for command in ["show", "audit"] {
+        scene.look(command, &[]).expect(0);
+    }
+    scene.resume().run().expect(10);
+}

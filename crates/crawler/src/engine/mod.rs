@@ -246,6 +246,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             post,
         };
         engine.restore_pauses()?;
+        engine.park_slow()?;
         Ok(engine)
     }
 }

@@ -1,8 +1,8 @@
-//! Restores pauses that an earlier process recorded and may not have committed.
+//! What the hosts of an earlier process wait for: pauses that it recorded and may not have committed, delays that are too long.
 
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, settlement};
 use crate::fetch::Fetch;
 use crate::pauses::Noted;
 use crate::record::{Decided, Decision, Evidence, Layer};
@@ -42,6 +42,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 evidence: Evidence::from(wait).with_words(words),
                 via: None,
             });
+        }
+        Ok(())
+    }
+
+    /// Skips the hosts that still wait for a delay which is longer than the crawl accepts.
+    pub(super) fn park_slow(&mut self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        for (host, asked) in self.frontier.park_slow(self.context.max_crawl_delay)? {
+            let entry = settlement::too_slow(&host, &host, asked, &self.judge.rules, now).1;
+            self.decide(entry);
         }
         Ok(())
     }

@@ -196,7 +196,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
             // Known now: waiting for the end of that gap, to find it too long then, could take forever.
-            let (reason, entry) = settlement::too_slow(at, &host, asked, &self.judge.rules, self.clock.now());
+            let (reason, entry) =
+                settlement::too_slow(at.as_str(), &host, asked, &self.judge.rules, self.clock.now());
             self.frontier.park(origin_host, &reason);
             self.decide(entry);
         }

@@ -90,6 +90,30 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
+    /// Skips the hosts whose robots.txt asked for more than `longest` between pages, and which still wait for that: the crawl that an earlier process
+    /// stopped would wait for them before it finds the same, perhaps forever. Returns their names and what they asked for. Cost: one pass over all
+    /// hosts.
+    pub fn park_slow(&mut self, longest: Duration) -> Result<Vec<(String, Delay)>, StoreError> {
+        let late = self.opened.saturating_add(longest);
+        let is_late = |slot: &super::hosts::Slot| match slot.host() {
+            Some(host) => host.not_before > late,
+            None => slot.queued > 0 && Duration::from_secs(u64::from(slot.at)) > late,
+        };
+        let late: Vec<HostId> =
+            self.hosts.slots().filter(|(_, slot)| is_late(slot)).map(|(id, _)| id).collect();
+        let mut parked = Vec::new();
+        for id in late {
+            self.load(id)?;
+            let host = &self.hosts[id];
+            let asked = host.gap;
+            if asked.is_asked() && asked.length > longest && !host.wait.why.is_pause() {
+                parked.push((host.name.to_string(), asked));
+                self.park(id, &asked.over_max_crawl_delay());
+            }
+        }
+        Ok(parked)
+    }
+
     /// Leaves the hosts alone that have brought so many pages, as [`Frontier::park`] did when they brought the last one.
     pub fn park_full(&mut self, most: u64) -> Result<(), StoreError> {
         for id in self.hosts.ids() {

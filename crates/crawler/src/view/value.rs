@@ -104,7 +104,11 @@ impl<'a> ValueRef<'a> {
 
     fn time(self) -> Option<Timestamp> {
         match self {
-            Self::Time(at) => Timestamp::from_millisecond(at).ok(),
+            // The last millisecond that a `Timestamp` has isn't one that it is made from.
+            Self::Time(at) => Some(Timestamp::from_millisecond(at).unwrap_or(match at {
+                ..0 => Timestamp::MIN,
+                0.. => Timestamp::MAX,
+            })),
             _ => None,
         }
     }

@@ -241,8 +241,13 @@ impl<'a> Settling<'a> {
             Event::Unanswered => self.unfinished(FollowUp::Nothing),
             Event::Addresses(found) => self.unfinished(FollowUp::Addresses(found)),
             Event::TooSlow(asked) => {
-                let (reason, entry) =
-                    too_slow(&self.lease.url, self.lease.url.host(), asked, self.rules, self.facts.now);
+                let (reason, entry) = too_slow(
+                    self.lease.url.as_str(),
+                    self.lease.url.host(),
+                    asked,
+                    self.rules,
+                    self.facts.now,
+                );
                 self.host.parked = Some(reason);
                 self.enter(entry, false);
                 self.end(Place::Stays, FollowUp::Nothing)
@@ -471,20 +476,24 @@ pub(super) fn asked_for(
     }
 }
 
-/// A host asks for a longer delay than is accepted: why it is skipped, and the entry that says so.
-pub(super) fn too_slow(
-    url: &CrawlUrl,
-    host: &str,
-    asked: Delay,
-    rules: &Rules,
-    now: Now,
-) -> (String, Decision) {
-    let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
+/// A host asks for a longer delay than is accepted: why it is skipped, and the entry that says so. `url` is what was to be requested, or the
+/// host.
+pub(super) fn too_slow(url: &str, host: &str, asked: Delay, rules: &Rules, now: Now) -> (String, Decision) {
+    let reason = asked.over_max_crawl_delay();
     let value = format!("{}s", rules.max_crawl_delay.as_secs());
     let limit = Some(LimitReached { name: "max-crawl-delay".to_owned(), value });
     let evidence = Evidence { limit, ..Evidence::from(asked) };
-    let entry = about_url(url, now, Decided::Parked, Layer::Pace, PlainReason::MaxCrawlDelay, evidence);
-    (reason, Decision { host: host.to_owned(), ..entry })
+    let entry = Decision {
+        at: now.wall,
+        url: url.to_owned(),
+        host: host.to_owned(),
+        decision: Decided::Parked,
+        layer: Layer::Pace,
+        reason: PlainReason::MaxCrawlDelay.into(),
+        evidence,
+        via: None,
+    };
+    (reason, entry)
 }
 
 /// Whose robots.txt a request to another place was for.

@@ -162,7 +162,7 @@ fn an_answer_for_a_sitemap_is_judged_by_its_status_and_what_is_its_hosts_says_no
 fn a_host_that_is_too_slow_is_the_one_that_is_named() {
     let asked = Delay { length: secs(900), why: DelayReason::CrawlDelay };
     // Its robots.txt was asked for at another host.
-    let (_, entry) = too_slow(&url("http://a.test/robots.txt"), "b.test", asked, &rules(), at(0));
+    let (_, entry) = too_slow("http://a.test/robots.txt", "b.test", asked, &rules(), at(0));
     assert_eq!((entry.host.as_str(), entry.url.as_str()), ("b.test", "http://a.test/robots.txt"));
 }
 
