@@ -252,6 +252,20 @@ fn a_query_that_cant_be_read_and_a_directory_without_an_index_say_what_to_do() {
         let wrong = scene.look("search", &[query]);
         assert!(wrong.expect(2).stderr.contains(reported), "{query}: {wrong}");
     }
+    for part in ["(", "-(", "+(", "title:(", "NOT ", "a AND (", "(a OR "] {
+        let deep = scene.look("search", &["--", &part.repeat(1_000)]);
+        assert!(
+            deep.expect(2).stderr.contains("more than 64 opening parentheses and `NOT`s"),
+            "{part}: {deep}"
+        );
+        let one = format!(
+            "one too many at character {}",
+            part.chars().count() * 64 + part.find(['(', 'N']).unwrap() + 1
+        );
+        assert!(deep.stderr.contains(&one), "{part}: {deep}");
+    }
+    let long = scene.look("search", &[&"(".repeat(100_000)]);
+    assert!(long.expect(2).stderr.contains("more than 8192 bytes"), "{long}");
     let nowhere = Crawl::new(["search", "/nowhere/at/all", "x"]).run();
     assert!(nowhere.expect(2).stderr.contains("has no crawl"), "{nowhere}");
     let nowhere = Crawl::new(["index", "/nowhere/at/all"]).run();
@@ -435,6 +449,15 @@ fn slow_pdf() -> Vec<u8> {
     pdf_with("", content.as_bytes(), &["/Form Do ".repeat(150), "/Form Do ".repeat(150), "q Q ".repeat(150)])
 }
 
+/// A file of 6 MB with 30,000 forms, of which each calls the next one.
+fn deep_pdf() -> Vec<u8> {
+    pdf_with(
+        "",
+        b"BT /F1 12 Tf 72 720 Td (Words of mdeep) Tj ET /Form Do",
+        &vec!["/Form Do".to_owned(); 30_000],
+    )
+}
+
 /// What the process does that reads one PDF file.
 fn read_pdf(file: Vec<u8>) -> Output {
     Crawl::new([PDF_ARGUMENT]).stdin(file).run()
@@ -451,6 +474,9 @@ fn the_process_that_reads_a_pdf_file_ends_at_its_limits() {
     // Beyond its memory the allocator aborts; beyond its time the kernel ends it.
     let inflating = read_pdf(inflating_pdf());
     assert_eq!((inflating.code, inflating.stdout.as_str()), (None, ""), "{inflating}");
+    // Beyond its stack, too.
+    let deep = read_pdf(deep_pdf());
+    assert_eq!((deep.code, deep.stdout.as_str()), (None, ""), "{deep}");
     let slow = read_pdf(slow_pdf());
     assert_eq!((slow.code, slow.stdout.as_str()), (None, ""), "{slow}");
 }
@@ -481,7 +507,7 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
     let endless = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
     let nested = format!("%PDF-1.4\n1 0 obj\n{}", "[".repeat(1 << 20));
     let links = "<a href=/good.pdf>1</a><a href=/closed.pdf>2</a><a href=/endless.pdf>3</a><a href=/nested.pdf>4</a>\
-                 <a href=/none.pdf>5</a><a href=/page>6</a><a href=/panic.pdf>7</a><a href=/bomb.pdf>8</a>";
+                 <a href=/none.pdf>5</a><a href=/page>6</a><a href=/panic.pdf>7</a><a href=/bomb.pdf>8</a><a href=/deep.pdf>9</a>";
     let sites = Sites::new()
         .page("a.test", "/", Answer::html(links))
         .page("a.test", "/good.pdf", answer(pdf("Words of mpdf in a file")))
@@ -491,6 +517,7 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
         .page("a.test", "/none.pdf", answer(b"%PDF-1.4 and nothing else".to_vec()))
         .page("a.test", "/panic.pdf", answer(panicking_pdf()))
         .page("a.test", "/bomb.pdf", answer(inflating_pdf()))
+        .page("a.test", "/deep.pdf", answer(deep_pdf()))
         .page("a.test", "/page", page("mpage", ""));
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
@@ -498,7 +525,7 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
     assert_eq!(urls(&scene, &["mpage"]), ["a.test/page"]);
     assert!(hits(&scene, &["mclosed"]).is_empty());
     assert_nowhere(&scene.out(), "mclosed");
-    for name in ["none", "panic", "bomb"] {
+    for name in ["none", "panic", "bomb", "deep"] {
         let url = format!("url:\"http://a.test/{name}.pdf\"");
         assert_eq!(urls(&scene, &[&url]), [format!("a.test/{name}.pdf")], "it is found by its URL");
         assert!(urls(&scene, &[&format!("m{name}")]).is_empty());

@@ -99,6 +99,25 @@ pub enum QueryError {
         "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes"
     )]
     Syntax,
+    /// It is longer than this.
+    #[error("it has more than {0} bytes; ask for fewer words at a time")]
+    TooLong(usize),
+    /// It has more of these than its parser may nest.
+    #[error(
+        "it has more than {most} opening parentheses and `NOT`s, one too many at character {at}; write a list without parentheses, as in `a OR b OR c`, and `-word` instead of `NOT word`"
+    )]
+    Nested {
+        /// How many there may be.
+        most: usize,
+        /// Where the first one too many is, in characters, from 1.
+        at: usize,
+    },
+    /// One of its phrases is longer than this.
+    #[error("it has a phrase of more than {0} characters; look for a part of it")]
+    LongPhrase(usize),
+    /// It is limited to more values than this.
+    #[error("it is limited to more than {0} hosts and languages")]
+    TooManyFilters(usize),
     /// It names a field that pages don't have.
     #[error("there is no field `{0}`; fields are {NAMED}; put a word with a colon in quotes")]
     NoField(String),

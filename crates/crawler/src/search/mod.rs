@@ -35,7 +35,7 @@ pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
 pub use self::json::Part;
 pub use self::parts::{index_parts, is_index, lag};
 pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
-pub use self::query::Request;
+pub use self::query::{PHRASE_CHARACTERS, QUERY_BYTES, QUERY_FILTERS, QUERY_NESTING, Request, check_query};
 pub(crate) use self::texts::Excerpts;
 pub use self::texts::{PageText, page_texts};
 pub use self::time::{parse_since, parse_until};

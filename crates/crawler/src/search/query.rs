@@ -33,6 +33,19 @@ pub struct Request {
     pub facets: bool,
 }
 
+/// Bytes of a query at most: each of its words is looked up in every language of the index.
+pub const QUERY_BYTES: usize = 8 * 1024;
+
+/// Opening parentheses and `NOT`s of a query at most, wherever they are: the parser calls itself for each that is open, and which of them are
+/// closed it alone knows.
+pub const QUERY_NESTING: usize = 64;
+
+/// Characters of a phrase at most: finding one takes time in proportion to the square of its words.
+pub const PHRASE_CHARACTERS: usize = 1000;
+
+/// Hosts and languages at most that a search is limited to.
+pub const QUERY_FILTERS: usize = 1000;
+
 /// Weights of words in these parts of a page; that of the main text is 1.
 const TITLE: f32 = 2.0;
 const HEADINGS: f32 = 1.5;
@@ -45,6 +58,9 @@ pub(super) fn build(
     request: &Request,
     now: Timestamp,
 ) -> Result<Box<dyn Query>, SearchError> {
+    if request.hosts.len() + request.langs.len() > QUERY_FILTERS {
+        return Err(QueryError::TooManyFilters(QUERY_FILTERS).into());
+    }
     let mut all: Vec<(Occur, Box<dyn Query>)> =
         vec![(Occur::Must, words(index, fields, searcher, &request.query)?)];
     let any = |field: Field, values: &[String]| -> Box<dyn Query> {
@@ -72,6 +88,43 @@ pub(super) fn build(
     let over = Bound::Included(Term::from_field_date(fields.until, date(now)));
     all.push((Occur::MustNot, Box::new(RangeQuery::new(Bound::Unbounded, over))));
     Ok(Box::new(BooleanQuery::new(all)))
+}
+
+/// Parses a query that is neither too long nor nested too deeply.
+///
+/// Source of what nests: `leaf` and `term_group` of tantivy-query-grammar, which call themselves for `(`, for `field:(` and for `NOT`. The tree has a
+/// level for each of these, whatever stands between them, and so have those that are made from it.
+fn parse(query: &str) -> Result<UserInputAst, QueryError> {
+    if query.len() > QUERY_BYTES {
+        return Err(QueryError::TooLong(QUERY_BYTES));
+    }
+    let is_not =
+        |rest: &str| rest.strip_prefix("NOT").is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    let nests = |(at, c): &(usize, char)| *c == '(' || *c == 'N' && is_not(&query[*at..]);
+    if let Some((at, _)) = query.char_indices().filter(nests).nth(QUERY_NESTING) {
+        return Err(QueryError::Nested { most: QUERY_NESTING, at: query[..at].chars().count() + 1 });
+    }
+    let ast = parse_query(query).map_err(|_| QueryError::Syntax)?;
+    if has_long_phrase(&ast) {
+        return Err(QueryError::LongPhrase(PHRASE_CHARACTERS));
+    }
+    Ok(ast)
+}
+
+fn has_long_phrase(ast: &UserInputAst) -> bool {
+    match ast {
+        UserInputAst::Clause(clauses) => clauses.iter().any(|(_, ast)| has_long_phrase(ast)),
+        UserInputAst::Boost(ast, _) => has_long_phrase(ast),
+        UserInputAst::Leaf(leaf) => match &**leaf {
+            UserInputLeaf::Literal(literal) => literal.phrase.chars().nth(PHRASE_CHARACTERS).is_some(),
+            _ => false,
+        },
+    }
+}
+
+/// Checks a query without an index: whether it can be parsed.
+pub fn check_query(query: &str) -> Result<(), QueryError> {
+    parse(query).map(drop)
 }
 
 /// Reads the words of a request.
@@ -102,8 +155,7 @@ fn words(
             parser.set_field_boost(field, weight);
         }
     }
-    let ast = parse_query(query).map_err(|_| QueryError::Syntax)?;
-    let ast = expand(ast, &parts).unwrap_or_else(UserInputAst::empty_query);
+    let ast = expand(parse(query)?, &parts).unwrap_or_else(UserInputAst::empty_query);
     Ok(parser.build_query_from_user_input_ast(ast).map_err(QueryError::from)?)
 }
 
@@ -342,6 +394,53 @@ mod tests {
         assert_eq!((shown("/0"), hits.len()), (0, 4));
         assert!(shown("/1") <= 1 && shown("/12") <= 12 && shown("/12") > 1);
         assert!(shown("/all") > 12);
+    }
+
+    #[test]
+    fn a_query_has_bounds_and_takes_little_stack() {
+        let (_top, search) = search();
+        let find = |query: &str| {
+            std::thread::scope(|scope| {
+                let find = || search.find(&request(query), Timestamp::UNIX_EPOCH).map(|found| found.total);
+                std::thread::Builder::new()
+                    .stack_size(256 * 1024)
+                    .spawn_scoped(scope, find)
+                    .unwrap()
+                    .join()
+                    .unwrap()
+            })
+        };
+        // At the limit.
+        for (open, close) in [
+            ("(", ")"),
+            ("-(", ")"),
+            ("+(needles ", ")"),
+            ("(needles OR ", ")"),
+            ("title:(", ")"),
+            ("NOT ", ""),
+            ("(", ")^2"),
+        ] {
+            let at =
+                |levels: usize| format!("needles {}needles{}", open.repeat(levels), close.repeat(levels));
+            assert!(matches!(find(&at(64)), Ok(0 | 1)), "{open}");
+            for levels in [65, 700] {
+                let error = find(&at(levels)).unwrap_err();
+                assert!(
+                    matches!(&error, SearchError::Query(QueryError::Nested { most: 64, .. })),
+                    "{error:?}"
+                );
+            }
+        }
+        assert_eq!(find(&format!("needles{}", " OR needles".repeat(740))).unwrap(), 1, "a list isn't nested");
+        assert!(matches!(find(&"a ".repeat(4097)), Err(SearchError::Query(QueryError::TooLong(8192)))));
+        let phrase = |words: usize| format!("\"{}\"~9", "x ".repeat(words));
+        assert_eq!(find(&phrase(500)).unwrap(), 0);
+        assert!(matches!(find(&phrase(501)), Err(SearchError::Query(QueryError::LongPhrase(1000)))));
+        let request = Request { hosts: vec!["a.test".to_owned(); 1001], ..request("needles") };
+        let error = search.find(&request, Timestamp::UNIX_EPOCH).unwrap_err();
+        assert!(matches!(&error, SearchError::Query(QueryError::TooManyFilters(1000))), "{error:?}");
+        // What is no operator isn't counted.
+        assert_eq!(find(&format!("needles {}", "OR NOTEBOOK ".repeat(100))).unwrap(), 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
@@ -17,6 +17,10 @@ use crate::view::ViewError;
 /// Requests that read at the same time. A running crawl answers at most 32 processes, and this one keeps one or two connections to it.
 const READERS: usize = 6;
 
+/// Searches of the full-text index at the same time: each may have thousands of words to look up.
+#[cfg(feature = "search")]
+const SEARCHES: usize = 2;
+
 /// How long a request waits for its turn.
 const TURN: Duration = Duration::from_secs(10);
 
@@ -25,6 +29,8 @@ pub(super) struct Reading {
     served: Served,
     source: Source,
     turns: Arc<Semaphore>,
+    #[cfg(feature = "search")]
+    searches: Arc<Semaphore>,
 }
 
 /// When a reader gives up.
@@ -63,7 +69,13 @@ impl Drop for Gone {
 impl Reading {
     pub(super) fn new(served: Served) -> Self {
         let source = Source::of(&served);
-        Self { served, source, turns: Arc::new(Semaphore::new(READERS)) }
+        Self {
+            served,
+            source,
+            turns: Arc::new(Semaphore::new(READERS)),
+            #[cfg(feature = "search")]
+            searches: Arc::new(Semaphore::new(SEARCHES)),
+        }
     }
 
     /// Which crawl it is.
@@ -93,10 +105,7 @@ impl Reading {
         self: &Arc<Self>,
         work: impl FnOnce(&CrawlView) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let turn = tokio::time::timeout(TURN, Arc::clone(&self.turns).acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else {
-            return Err(Failure::busy("too many requests at the same time; repeat this one in some seconds"));
-        };
+        let turn = turn_of(&self.turns).await?;
         let reading = Arc::clone(self);
         let working = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -110,6 +119,29 @@ impl Reading {
         working.await.unwrap_or_else(|error| {
             Err(Failure::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
         })
+    }
+
+    /// Searches the full-text index, which is read beside the database.
+    #[cfg(feature = "search")]
+    pub(super) async fn search<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Served) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let turn = turn_of(&self.searches).await?;
+        let reading = Arc::clone(self);
+        let working = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&reading.served)
+        });
+        working.await.unwrap_or_else(|error| Err(Failure::busy(error.to_string())))
+    }
+}
+
+/// Waits for a turn.
+async fn turn_of(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failure> {
+    match tokio::time::timeout(TURN, Arc::clone(turns).acquire_owned()).await {
+        Ok(Ok(turn)) => Ok(turn),
+        _ => Err(Failure::busy("too many requests at the same time; repeat this one in some seconds")),
     }
 }
 

@@ -370,12 +370,10 @@ async fn show_graph(State(app): Shared) -> Answer {
 
 #[cfg(feature = "search")]
 async fn search(app: &App, query: Option<&str>) -> (Params, Result<Option<crate::search::Found>, Failure>) {
-    let (params, reading) = (params(query), Arc::clone(&app.reading));
+    let params = params(query);
     let asked = params.clone();
-    // The index is read beside the database: no turn is needed for that.
-    let found =
-        tokio::task::spawn_blocking(move || super::search_page::find(reading.served().index(), &asked)).await;
-    (params, found.unwrap_or_else(|error| Err(Failure::busy(error.to_string()))))
+    let found = app.reading.search(move |served| super::search_page::find(served.index(), &asked)).await;
+    (params, found)
 }
 
 #[cfg(feature = "search")]

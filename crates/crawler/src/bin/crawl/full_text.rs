@@ -120,6 +120,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
     crate::logging::start(console, None);
     let now = crawler::clock::wall();
     let (dir, query) = args.asked(console)?;
+    search::check_query(&query).map_err(|error| with_exit_code(&error.into()))?;
     let is_crawl = dir.join("crawl.toml").is_file() || dir.join("db").is_dir();
     // A directory without an index may be no crawl's at all.
     if !is_crawl && !search::is_index(dir) {
