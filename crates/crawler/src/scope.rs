@@ -3,13 +3,24 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use regex::RegexSet;
+use regex::{Regex, RegexBuilder, RegexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::forgotten::Forgotten;
 use crate::link_outcome::LinkOutcome;
 use crate::public_suffix::registrable_domain;
 use crate::url::CrawlUrl;
+
+/// How deep a regular expression that is given may be nested: compiling it calls itself for each level.
+const REGEX_NESTING: u32 = 64;
+
+/// Compiles a regular expression that is given, nested at most 64 deep, so that it takes at most so many bytes.
+pub fn compile_regex(pattern: &str, bytes: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).nest_limit(REGEX_NESTING).size_limit(bytes).build()
+}
+
+/// Bytes that a pattern of scope, or of what is to be forgotten, may take when it is compiled.
+pub const PATTERN_BYTES: usize = 10 << 20;
 
 /// What is wrong with `--include` or `--exclude`.
 #[derive(Debug, thiserror::Error)]

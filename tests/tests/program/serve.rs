@@ -422,6 +422,28 @@ fn paths_lead_nowhere_and_long_requests_are_refused() {
     get(port, &format!("/table/pages?where={}", "a".repeat(8 * 1024))).expect(414);
     // Nested as deep as it fits: an error, in time.
     get(port, &format!("/table/pages?where={}", "(".repeat(8000))).expect(400);
+    for path in ["/search?q=", "/api/v1/search?q="] {
+        for part in ["(", "-(", "%2B(", "a:(", "NOT+", "(a+OR+"] {
+            let deep = get(port, &format!("{path}{}", part.repeat(7_000 / part.len()))).expect(400);
+            assert!(deep.body.contains("64 opening parentheses"), "{deep:?}");
+        }
+        // As many words as fit are looked for.
+        get(port, &format!("{path}{}a", "a+OR+".repeat(1_600))).expect(200);
+    }
+    for path in ["/table/pages?", "/api/v1/tables/pages?", "/download/pages?"] {
+        for (parameter, status) in [
+            (format!("where={}", "not+".repeat(2_000)), 400),
+            (format!("where=status{}", "+or+status=1".repeat(600)), 400),
+            (format!("where=status=1{}", "+or+status=1".repeat(600)), 200),
+            (format!("where=url+~+'{}'", "(".repeat(7_000)), 400),
+            (format!("where=url+~+'x'{}", "+or+url+~+'x'".repeat(100)), 400),
+            (format!("where=url+~+'{}'", "(a%7C".repeat(1_000)), 400),
+            (format!("sort={}url", "url,".repeat(1_900)), 200),
+            (format!("columns={}url", "url,".repeat(1_900)), 400),
+        ] {
+            get(port, &format!("{path}{parameter}")).expect(status);
+        }
+    }
     post(port, "/login", "", &format!("token={}", "a".repeat(1024 * 1024))).expect(413);
     assert_eq!(get(port, "/healthz").expect(200).body, "ok\n");
     ended(running);

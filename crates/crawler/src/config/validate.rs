@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use meta::consent::Purpose;
-use regex::Regex;
-use scraper::Selector;
 
 use super::agent::Product;
 use super::error::ConfigError;
 use super::origin::Places;
 use super::settings::Settings;
+use crate::extract::read_selector;
+use crate::scope::{PATTERN_BYTES, compile_regex};
 use crate::wanted::TypeGlobs;
 
 /// Longest duration taken; times stay far from the ends of the calendar.
@@ -177,7 +177,7 @@ fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
     let lists = [("scope.include", &settings.scope.include), ("scope.exclude", &settings.scope.exclude)];
     for (path, patterns) in lists {
         for pattern in patterns {
-            Regex::new(pattern).map_err(|error| {
+            compile_regex(pattern, PATTERN_BYTES).map_err(|error| {
                 // The last line of the message says what is wrong; those above draw the pattern.
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
@@ -197,7 +197,7 @@ fn extract(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         if !names.insert(&rule.name) {
             return Err(places.refuse("extract", format_args!("two rules have the name {:?}", rule.name)));
         }
-        if let Err(error) = Selector::parse(&rule.selector) {
+        if let Err(error) = read_selector(&rule.selector) {
             let what = format_args!("{:?} isn't a CSS selector: {error}", rule.selector);
             return Err(places.refuse("extract", what));
         }

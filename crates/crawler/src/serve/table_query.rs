@@ -80,6 +80,10 @@ fn plain(error: &str) -> String {
 /// The columns that are asked for, else those of `usual`, else all.
 fn select<'a>(rows: Rows<'a>, params: &Params, usual: &[&str]) -> Result<Rows<'a>, Failure> {
     let asked: Vec<&str> = params.all("columns").flat_map(|names| names.split(',')).map(str::trim).collect();
+    let most = rows.columns().len();
+    if asked.len() > most {
+        return Err(Failure::bad(format!("columns names {} columns, and the table has {most}", asked.len())));
+    }
     let bad = |error: crate::view::UnknownColumn| Failure::bad(plain(&error.to_string()));
     match asked.as_slice() {
         ["all"] => Ok(rows),

@@ -19,6 +19,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use regex::Regex;
 
+use crate::scope::compile_regex;
 use crate::view::{Column, Kind, Rows, Table, UnknownColumn, Value};
 
 /// An expression that can't be read.
@@ -37,8 +38,10 @@ pub struct Filter(Test);
 
 #[derive(Debug)]
 enum Test {
-    And(Box<Test>, Box<Test>),
-    Or(Box<Test>, Box<Test>),
+    /// All of them.
+    And(Vec<Test>),
+    /// One of them.
+    Or(Vec<Test>),
     Not(Box<Test>),
     True(usize),
     Null(usize),
@@ -70,6 +73,15 @@ enum Token {
 /// How deep parentheses and `not` may be nested.
 const DEEPEST: usize = 64;
 
+/// Bytes of an expression.
+const LONGEST: usize = 64 * 1024;
+
+/// Regular expressions of an expression.
+const REGEXES: usize = 8;
+
+/// Bytes that one of them may take when it is compiled.
+const REGEX_BYTES: usize = 2 << 20;
+
 impl Filter {
     /// Reads an expression about the columns of rows.
     pub fn parse(text: &str, rows: &Rows<'_>) -> Result<Self, FilterError> {
@@ -78,7 +90,11 @@ impl Filter {
 
     /// Reads an expression about these columns of a table.
     pub fn of(text: &str, table: Table, columns: &[Column]) -> Result<Self, FilterError> {
-        let mut parser = Parser { tokens: tokens(text)?, next: 0, table, columns, depth: 0 };
+        if text.len() > LONGEST {
+            let what = format!("the expression is longer than {LONGEST} bytes");
+            return Err(FilterError { at: LONGEST + 1, what });
+        }
+        let mut parser = Parser { tokens: tokens(text)?, next: 0, table, columns, depth: 0, regexes: 0 };
         let condition = parser.either()?;
         match parser.peek() {
             Token::End => Ok(Self(condition)),
@@ -169,6 +185,8 @@ struct Parser<'a> {
     table: Table,
     columns: &'a [Column],
     depth: usize,
+    /// Regular expressions so far.
+    regexes: usize,
 }
 
 impl Parser<'_> {
@@ -214,19 +232,21 @@ impl Parser<'_> {
     }
 
     fn either(&mut self) -> Result<Test, FilterError> {
-        let mut test = self.both()?;
+        let first = self.both()?;
+        let mut tests = vec![first];
         while self.takes_word("or") {
-            test = Test::Or(Box::new(test), Box::new(self.both()?));
+            tests.push(self.both()?);
         }
-        Ok(test)
+        Ok(joined(tests, Test::Or))
     }
 
     fn both(&mut self) -> Result<Test, FilterError> {
-        let mut test = self.single()?;
+        let first = self.single()?;
+        let mut tests = vec![first];
         while self.takes_word("and") {
-            test = Test::And(Box::new(test), Box::new(self.single()?));
+            tests.push(self.single()?);
         }
-        Ok(test)
+        Ok(joined(tests, Test::And))
     }
 
     fn single(&mut self) -> Result<Test, FilterError> {
@@ -295,7 +315,12 @@ impl Parser<'_> {
                 self.next += 1;
                 let at = self.tokens[self.next.min(self.tokens.len() - 1)].0;
                 let text = self.text_for("~", column)?;
-                let regex = Regex::new(&text).map_err(|error| {
+                self.regexes += 1;
+                if self.regexes > REGEXES {
+                    return Err(FilterError { at, what: format!("more than {REGEXES} regular expressions") });
+                }
+                let regex = compile_regex(&text, REGEX_BYTES);
+                let regex = regex.map_err(|error| {
                     let what = error.to_string();
                     let last =
                         what.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -372,7 +397,18 @@ impl Parser<'_> {
 /// A test that a null doesn't pass, turned round.
 fn not_null(place: usize, test: Test) -> Test {
     let is_there = Test::Not(Box::new(Test::Null(place)));
-    Test::And(Box::new(is_there), Box::new(Test::Not(Box::new(test))))
+    Test::And(vec![is_there, Test::Not(Box::new(test))])
+}
+
+/// Tests joined by `and` or `or`: as a list, since a tree of them would be as deep as it has tests.
+fn joined(mut tests: Vec<Test>, join: impl FnOnce(Vec<Test>) -> Test) -> Test {
+    match tests.pop() {
+        Some(test) if tests.is_empty() => test,
+        last => {
+            tests.extend(last);
+            join(tests)
+        }
+    }
 }
 
 fn time(text: &str) -> Option<i64> {
@@ -386,8 +422,8 @@ fn time(text: &str) -> Option<i64> {
 impl Test {
     fn passes(&self, row: &[Value]) -> bool {
         match self {
-            Self::And(one, two) => one.passes(row) && two.passes(row),
-            Self::Or(one, two) => one.passes(row) || two.passes(row),
+            Self::And(tests) => tests.iter().all(|test| test.passes(row)),
+            Self::Or(tests) => tests.iter().any(|test| test.passes(row)),
             Self::Not(test) => !test.passes(row),
             Self::True(place) => row[*place] == Value::Boolean(true),
             Self::Null(place) => row[*place] == Value::Null,
@@ -526,7 +562,20 @@ mod tests {
             assert_eq!(error.at, at, "{text}: {error}");
             assert!(error.what.contains(what), "{text}: {error}");
         }
+        let many = format!("url ~ 'x'{}", " or url ~ 'x'".repeat(8));
+        let errors = [
+            (many.as_str(), "more than 8 regular expressions"),
+            ("url ~ '(?:\\w{1000}){1000}'", "size limit"),
+        ];
+        for (text, what) in errors {
+            let error = Filter::of(text, Table::Pages, Table::Pages.columns()).unwrap_err();
+            assert!(error.what.contains(what), "{error}");
+        }
         for deep in ["not ".repeat(100_000), "(".repeat(100_000)] {
+            let error = Filter::of(&deep, Table::Pages, Table::Pages.columns()).unwrap_err();
+            assert!(error.what.contains("longer than 65536 bytes"), "{error}");
+        }
+        for deep in ["not ".repeat(65), "(".repeat(65), format!("{}archived", "not (".repeat(33))] {
             let error = Filter::of(&deep, Table::Pages, Table::Pages.columns()).unwrap_err();
             assert!(error.what.contains("nested more than 64 deep"), "{error}");
         }

@@ -21,7 +21,7 @@ pub enum SortKeyError {
     Direction(String),
 }
 
-/// Reads `COLUMN[:asc|:desc],...`.
+/// Reads `COLUMN[:asc|:desc],...`. A column that was named before changes nothing, and gives no further key.
 pub fn parse_sort(text: &str, rows: &Rows<'_>) -> Result<Vec<SortKey>, SortKeyError> {
     let key = |part: &str| {
         let (name, direction) = part.trim().rsplit_once(':').unwrap_or((part.trim(), "asc"));
@@ -33,7 +33,14 @@ pub fn parse_sort(text: &str, rows: &Rows<'_>) -> Result<Vec<SortKey>, SortKeyEr
         let place = rows.place(name).map_err(SortKeyError::Column)?;
         Ok(SortKey { place, is_descending })
     };
-    text.split(',').map(key).collect()
+    let mut keys: Vec<SortKey> = Vec::new();
+    for part in text.split(',') {
+        let key = key(part)?;
+        if keys.iter().all(|known| known.place != key.place) {
+            keys.push(key);
+        }
+    }
+    Ok(keys)
 }
 
 /// Sorts rows by these keys; rows that are equal in all of them stay in their order. Null comes first, in descending order last. All rows are

@@ -7,6 +7,7 @@ use crawler::clean::clean;
 use crawler::job::{self, JobError, Removed};
 use crawler::quantity::count;
 use crawler::record::Forget;
+use crawler::scope::{PATTERN_BYTES, compile_regex};
 use crawler::url::CrawlUrl;
 
 use crate::crawling;
@@ -84,7 +85,7 @@ impl AskedArgs {
     fn forget(&self) -> anyhow::Result<Forget> {
         let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
         if let Some(pattern) = &self.regex {
-            if let Err(error) = regex::Regex::new(pattern) {
+            if let Err(error) = compile_regex(pattern, PATTERN_BYTES) {
                 return Err(usage(format!("--regex can't be read: {error}")));
             }
             return Ok(Forget::Regex(pattern.clone()));
