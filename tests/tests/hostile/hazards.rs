@@ -6,6 +6,7 @@ use whole_program::hostile::{Expect, Scenario};
 pub(crate) const HAZARDS: &[(&str, &str)] = &[
     ("body", "a decoded body has no limit by itself: wire and decoded bytes are limited each"),
     ("tree", "the tree of a page amplifies: nodes and time are limited"),
+    ("stack", "no input decides how deep the stack grows"),
     ("redirect", "redirects go back to the frontier: robots.txt, pace and limits hold for each hop"),
     ("deadline", "one deadline for a try; a connection doesn't outlive it"),
     ("stale", "a kept connection that the server closed is replaced and doesn't count"),

@@ -109,6 +109,25 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         let attributes: String = (0..100_000).map(|n| format!(" a{n}=b")).collect();
         with_link(format!("<p{attributes}>"))
     }),
+    html!("quoted-attributes-of-33-kb", "stack", READ, with_link(format!("<p{}>", " a=\"\"".repeat(6_600)))),
+    html!(
+        "quoted-attributes-of-10-mb",
+        "stack",
+        READ,
+        with_link(format!("<p{}>", " a=\"\"".repeat(2_000_000)))
+    ),
+    html!(
+        "attributes-of-a-feed-in-cdata",
+        "stack",
+        &[Answers("/", 200)],
+        typed(
+            "application/rss+xml",
+            format!(
+                "<rss><channel><item><description><![CDATA[<p{}>]]></description></item></channel></rss>",
+                " a=\"\"".repeat(6_600)
+            )
+        )
+    ),
     html!(
         "same-attribute-again-and-again",
         "limit",

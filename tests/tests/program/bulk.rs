@@ -72,3 +72,20 @@ fn page_batch_tells_directives_effects_and_links() {
     assert!(one["because"].as_array().is_some_and(|because| !because.is_empty()), "{one}");
     assert_eq!((&answers[1]["index"], &answers[1]["follow"]), (&json!(true), &json!(false)));
 }
+
+#[test]
+fn page_check_reads_a_tag_with_any_number_of_attributes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("page.html");
+    // The smallest page that once ended the program, and a hundred times as much.
+    for count in [6_600, 660_000] {
+        let tag = format!("<p{}>", " a=\"\"".repeat(count));
+        let attributes = " a=\"\"".repeat(count);
+        std::fs::write(&file, format!("{tag}<meta{attributes} name=robots content=noindex><a href=/x>x</a>"))
+            .unwrap();
+        let check =
+            Crawl::new(["page", "check", "--json", "--agent", "SuperRobot/1.0", file.to_str().unwrap()])
+                .run();
+        assert!(check.stdout.contains("\"index\":false"), "{check}");
+    }
+}

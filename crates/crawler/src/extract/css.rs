@@ -14,7 +14,8 @@ use super::tags::StartTag;
 use super::{ExtractInput, mime_type, resolve};
 
 /// Calls `found` with each address of a style sheet, or of the declarations in a `style` attribute, and what it is for. Never fails: what
-/// isn't CSS is passed over, as browsers do. Blocks nested more than 75 deep are passed over too.
+/// isn't CSS is passed over, as browsers do. What is nested more than 75 blocks
+/// deep is read as if it were in the 75th.
 pub(super) fn addresses(css: &str, found: &mut dyn FnMut(LinkKind, &str)) {
     read(&mut Parser::new(css), LinkKind::CssImage, false, found);
 }
@@ -77,7 +78,7 @@ fn import(css: &mut Parser<'_>, found: &mut dyn FnMut(LinkKind, &str)) {
 
 /// Reads the block that the last token opened, and goes on behind it.
 fn within<'i>(css: &mut Parser<'i>, read: impl FnOnce(&mut Parser<'i>)) {
-    // What remains of the block, or a block that is nested too deep, is passed over.
+    // What remains of the block is passed over. A block that is nested too deep isn't entered: its tokens come next.
     let _: Result<(), ParseError<()>> = css.parse_nested_block(|css| {
         read(css);
         Ok(())

@@ -49,7 +49,7 @@ pub(crate) use other_main::lines;
 pub use other_main::{has_other_text, other_main_text};
 pub use readings::{Reading, Readings, read};
 pub use select::{
-    BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, select,
+    BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, read_selector, select,
 };
 pub use unread::Unread;
 

@@ -51,13 +51,30 @@ pub struct BadSelector {
     pub message: String,
 }
 
+/// Bytes of a selector: matching calls itself for each of its compounds.
+const CSS_BYTES: usize = 1024;
+
+/// Opening parentheses of a selector: reading it calls itself for each that is open.
+const CSS_PARENTHESES: usize = 32;
+
+/// Reads a selector, of at most 1,024 bytes with 32 opening parentheses. The error says what is wrong with it.
+pub fn read_selector(css: &str) -> Result<Selector, String> {
+    if css.len() > CSS_BYTES {
+        return Err(format!("it is longer than {CSS_BYTES} bytes"));
+    }
+    if css.matches('(').count() > CSS_PARENTHESES {
+        return Err(format!("it has more than {CSS_PARENTHESES} opening parentheses"));
+    }
+    Selector::parse(css).map_err(|error| error.to_string())
+}
+
 impl SelectRule {
-    /// Checks a rule. An attribute's name is taken in lower case, as HTML has them.
+    /// Checks a rule, as [`read_selector`] does. An attribute's name is taken in lower case, as HTML has them.
     pub fn new(name: &str, css: &str, take: Take, how_many: HowMany) -> Result<Self, BadSelector> {
-        let selector = Selector::parse(css).map_err(|error| BadSelector {
+        let selector = read_selector(css).map_err(|message| BadSelector {
             name: name.to_owned(),
-            css: css.to_owned(),
-            message: error.to_string(),
+            css: css[..css.floor_char_boundary(CSS_BYTES)].to_owned(),
+            message,
         })?;
         let take = match take {
             Take::Attribute(attribute) => Take::Attribute(attribute.to_ascii_lowercase()),

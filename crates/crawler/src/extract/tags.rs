@@ -8,7 +8,7 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 use super::attributes::{Attr, AttrSet, Attributes};
 use super::element::{Element, Kind, Name};
 use super::foreign::{Foreign, Namespace, OpenNames};
-use super::reader::DocumentReader;
+use super::reader::{CallAgain, DocumentReader};
 
 /// Holds one start tag.
 #[derive(Debug)]
@@ -86,7 +86,12 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         offset: 0,
         tag_position: 0,
     };
-    let Ok(()) = Tokenizer::new_with_emitter(DocumentReader(html.as_bytes()), reader).finish();
+    for turn in Tokenizer::new_with_emitter(DocumentReader::new(html.as_bytes()), reader) {
+        match turn {
+            Ok(token) => match token {},
+            Err(CallAgain) => {}
+        }
+    }
     doubts
 }
 

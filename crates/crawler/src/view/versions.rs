@@ -430,3 +430,27 @@ impl Difference {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn texts_are_compared_with_any_number_of_differences() {
+        // Files in which the unique lines, and longer and longer blocks, are behind each other.
+        let mut texts = [String::new(), String::new()];
+        for block in 1..500 {
+            for (of, text) in texts.iter_mut().enumerate() {
+                for line in 0..block {
+                    text.push_str(&format!("Disallow: /{block}-{line}\n"));
+                }
+                text.push_str(&format!("Allow: /{of}-{block}\n"));
+            }
+        }
+        let [one, two] = &texts;
+        let differences = std::thread::scope(|scope| {
+            let compare = || super::lines(one, two).len();
+            let small = std::thread::Builder::new().stack_size(256 * 1024);
+            small.spawn_scoped(scope, compare).unwrap().join().unwrap()
+        });
+        assert!(differences > 998);
+    }
+}
