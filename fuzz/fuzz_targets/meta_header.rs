@@ -6,7 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use meta::consent::{Policy, page_statements};
 use meta::{Agent, Dialect, Directives, Sources, parse_header_line, resolve};
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| fuzz::in_small_stack(|| check(data)));
+
+fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.split('\n');
     let name = match lines.next().unwrap_or_default() {
@@ -53,4 +55,4 @@ fuzz_target!(|data: &[u8]| {
     // Consent forbids more and never less, and no body is stored whose text may not be.
     assert!(limited.store_text.is_allowed() <= effects.store_text.is_allowed());
     assert!(limited.store_body.is_allowed() <= limited.store_text.is_allowed());
-});
+}

@@ -5,7 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use meta::{Agent, Dialect, Directives, MetaTag, Sources, link_rel, parse_content, parse_date, resolve};
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| fuzz::in_small_stack(|| check(data)));
+
+fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.split('\n');
     let name = lines.next().unwrap_or_default();
@@ -48,4 +50,4 @@ fuzz_target!(|data: &[u8]| {
         assert!(!forbids || !effects.may_queue());
         assert!(forbids || effects.may_queue() || effects.malformed);
     }
-});
+}

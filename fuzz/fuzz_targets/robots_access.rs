@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use robots::access::{Access, ResponseHead, History, Outcome, Policy, judge};
+use robots::access::{Access, History, Outcome, Policy, ResponseHead, judge};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, rest @ ..] = data else { return };
@@ -27,9 +27,14 @@ fuzz_target!(|data: &[u8]| {
     let got = judge(&Outcome::Answer { head, body: body.as_bytes() }, &history, &Policy::default(), now);
     assert!((Duration::from_secs(1)..=Duration::from_hours(168)).contains(&got.lifetime));
     assert_eq!(got.next_try, now + got.lifetime);
-    let closed = matches!(status, 206 | 401 | 402 | 403 | 407 | 408 | 421 | 425 | 429 | 451) || status >= 500 || status < 200;
+    let closed = matches!(status, 206 | 401 | 402 | 403 | 407 | 408 | 421 | 425 | 429 | 451)
+        || status >= 500
+        || status < 200;
     if closed {
-        assert!(matches!(got.access, Access::Defer | Access::DenyAll | Access::Stored { half_rate: true }), "{status} {got:?}");
+        assert!(
+            matches!(got.access, Access::Defer | Access::DenyAll | Access::Stored { half_rate: true }),
+            "{status} {got:?}"
+        );
     }
     if matches!(status, 200..=205 | 207..=399) {
         assert!(got.lifetime <= Duration::from_hours(24));

@@ -5,7 +5,9 @@
 use libfuzzer_sys::fuzz_target;
 use robots::{Additions, Agent, Collector, Dialect, Options, Robots};
 
-fuzz_target!(|data: &[u8]| {
+fuzz_target!(|data: &[u8]| fuzz::in_small_stack(|| check(data)));
+
+fn check(data: &[u8]) {
     let cut = data.iter().position(|&b| b == b'\n').unwrap_or(0);
     let (url, body) = (String::from_utf8_lossy(&data[..cut]), &data[cut..]);
     let agent = Agent::new("a/1.0").with_aliases(["old"]);
@@ -20,9 +22,18 @@ fuzz_target!(|data: &[u8]| {
         assert!(robots.verdict("/robots.txt").allowed);
         assert!(robots.warnings().len() <= 205);
         // UTF-16 has its own line ends.
-        assert!(verdict.line.is_none_or(|line| line >= 1 && line <= lines) || body.starts_with(b"\xff") || body.starts_with(b"\xfe"));
+        assert!(
+            verdict.line.is_none_or(|line| line >= 1 && line <= lines)
+                || body.starts_with(b"\xff")
+                || body.starts_with(b"\xfe")
+        );
         assert_eq!(verdict.line.is_some(), verdict.rule.is_some());
-        assert!(robots.warnings().iter().all(|warning| !warning.to_string().contains(|c: char| c.is_control() && c != '\t')));
+        assert!(
+            robots
+                .warnings()
+                .iter()
+                .all(|warning| !warning.to_string().contains(|c: char| c.is_control() && c != '\t'))
+        );
         match dialect {
             Dialect::Rfc9309 => {}
             Dialect::Strictest => assert_eq!(verdict.allowed, members_allow),
@@ -44,4 +55,4 @@ fuzz_target!(|data: &[u8]| {
         options.additions = options.additions.without(trace);
         hardened = Robots::parse(body, &agent, &options, site);
     }
-});
+}

@@ -25,7 +25,7 @@ pub(super) struct CallAgain;
 /// It bounds the stack. The states of html5gum return to its loop, with one exception: from a double-quoted attribute value to the next one
 /// of the same tag they call each other (`AttributeValueDoubleQuoted`, `AfterAttributeValueQuoted`, `BeforeAttributeName`, `AttributeName`,
 /// `BeforeAttributeValue`), and compilers don't turn all of these calls into jumps. So an error is returned after every eighth such
-/// value: it ends all calls, the tokenizer is in `AfterAttributeValueQuoted` and has read nothing there, and goes on with the next
+/// value: it ends all calls, the tokenizer is in `AfterAttributeValueQuoted` and has read nothing there, and continues with the next
 /// byte when it is called again. Test: `no_state_of_the_tokenizer_takes_stack_for_each_repetition`.
 #[derive(Debug)]
 pub(super) struct DocumentReader<'a> {

@@ -93,7 +93,7 @@ pub(super) fn build(
 /// Parses a query that is neither too long nor nested too deeply.
 ///
 /// Source of what nests: `leaf` and `term_group` of tantivy-query-grammar, which call themselves for `(`, for `field:(` and for `NOT`. The tree has a
-/// level for each of these, whatever stands between them, and so have those that are made from it.
+/// level for each of these, whatever is between them, and so have those that are made from it.
 fn parse(query: &str) -> Result<UserInputAst, QueryError> {
     if query.len() > QUERY_BYTES {
         return Err(QueryError::TooLong(QUERY_BYTES));
@@ -399,11 +399,12 @@ mod tests {
     #[test]
     fn a_query_has_bounds_and_takes_little_stack() {
         let (_top, search) = search();
+        // Half of what a thread of the server has. In tests the library isn't optimised, and takes 9 KB for each level.
         let find = |query: &str| {
             std::thread::scope(|scope| {
                 let find = || search.find(&request(query), Timestamp::UNIX_EPOCH).map(|found| found.total);
                 std::thread::Builder::new()
-                    .stack_size(256 * 1024)
+                    .stack_size(1 << 20)
                     .spawn_scoped(scope, find)
                     .unwrap()
                     .join()
