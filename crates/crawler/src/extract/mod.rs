@@ -33,6 +33,7 @@ mod sniff_tests;
 mod srcset;
 mod tags;
 mod text;
+mod timed_element;
 mod tree_cost;
 mod unread;
 mod utf_7;

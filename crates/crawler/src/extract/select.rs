@@ -1,22 +1,32 @@
 //! Fields given by CSS selectors. The only place that builds a tree.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use html5ever::ParseOpts;
 use html5ever::driver;
-use html5ever::tendril::TendrilSink;
+use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::TreeBuilderOpts;
-use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
+use scraper::error::SelectorErrorKind;
+use scraper::selector::{Parser, Simple};
+use scraper::{ElementRef, Html, HtmlTreeSink};
+use selectors::matching::{
+    MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode, SelectorCaches,
+    matches_selector,
+};
+use selectors::parser::{ParseRelative, SelectorList};
 
 use super::fold::Folded;
+use super::timed_element::{TimeLimit, TimedElement};
 use super::tree_cost;
-use crate::clock::real_time;
+
+/// Bytes that are parsed between two looks at the clock.
+const PIECE: usize = 16 * 1024;
 
 /// Holds one `[[extract]]` rule, checked.
 #[derive(Debug, Clone)]
 pub struct SelectRule {
     name: String,
-    selector: Selector,
+    selectors: SelectorList<Simple>,
     take: Take,
     how_many: HowMany,
 }
@@ -58,20 +68,21 @@ const CSS_BYTES: usize = 1024;
 const CSS_PARENTHESES: usize = 32;
 
 /// Reads a selector, of at most 1,024 bytes with 32 opening parentheses. The error says what is wrong with it.
-pub fn read_selector(css: &str) -> Result<Selector, String> {
+pub fn read_selector(css: &str) -> Result<SelectorList<Simple>, String> {
     if css.len() > CSS_BYTES {
         return Err(format!("it is longer than {CSS_BYTES} bytes"));
     }
     if css.matches('(').count() > CSS_PARENTHESES {
         return Err(format!("it has more than {CSS_PARENTHESES} opening parentheses"));
     }
-    Selector::parse(css).map_err(|error| error.to_string())
+    SelectorList::parse(&Parser, &mut cssparser::Parser::new(css), ParseRelative::No)
+        .map_err(|error| SelectorErrorKind::from(error).to_string())
 }
 
 impl SelectRule {
     /// Checks a rule, as [`read_selector`] does. An attribute's name is taken in lower case, as HTML has them.
     pub fn new(name: &str, css: &str, take: Take, how_many: HowMany) -> Result<Self, BadSelector> {
-        let selector = read_selector(css).map_err(|message| BadSelector {
+        let selectors = read_selector(css).map_err(|message| BadSelector {
             name: name.to_owned(),
             css: css[..css.floor_char_boundary(CSS_BYTES)].to_owned(),
             message,
@@ -80,7 +91,7 @@ impl SelectRule {
             Take::Attribute(attribute) => Take::Attribute(attribute.to_ascii_lowercase()),
             Take::Text => Take::Text,
         };
-        Ok(SelectRule { name: name.to_owned(), selector, take, how_many })
+        Ok(SelectRule { name: name.to_owned(), selectors, take, how_many })
     }
 
     /// The value of a matched element, and whether it was cut.
@@ -101,6 +112,22 @@ impl SelectRule {
         Some((value.finish(), was_cut))
     }
 
+    /// Returns whether an element matches; what it returns once the time is over means nothing. `caches` are those of this rule and this
+    /// tree.
+    fn matches(&self, element: ElementRef<'_>, time: &TimeLimit, caches: &mut SelectorCaches) -> bool {
+        let element = TimedElement::new(element, time);
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            caches,
+            QuirksMode::NoQuirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
+        let mut selectors = self.selectors.slice().iter();
+        selectors.any(|selector| matches_selector(selector, 0, None, &element, &mut context))
+    }
+
     /// Returns the name of the field in the page record.
     pub fn name(&self) -> &str {
         &self.name
@@ -116,7 +143,7 @@ pub struct SelectLimits {
     pub depth: usize,
     /// Values kept per rule. Default 1,000.
     pub values: usize,
-    /// Time that matching the rules may take. Default 2 s.
+    /// Time that building the tree and matching the rules may take together. Default 2 s.
     pub time: Duration,
     /// Bytes kept per value. Default 64 KiB.
     pub value_bytes: usize,
@@ -175,8 +202,8 @@ pub enum SelectError {
         /// [`SelectLimits::depth`].
         limit: usize,
     },
-    /// The rules took too long.
-    #[error("matching the selectors took longer than {limit:?}")]
+    /// Tree and rules took too long.
+    #[error("building the tree and matching the selectors took longer than {limit:?}")]
     TooLong {
         /// [`SelectLimits::time`].
         limit: Duration,
@@ -198,7 +225,8 @@ impl SelectError {
 /// folded; scripting is off, so that `<noscript>` has elements.
 ///
 /// Builds a tree: run it off the async threads. The cost of the tree is estimated from the tags first, and a page beyond
-/// the limits is refused before anything is built.
+/// the limits is refused before anything is built. The time limit holds from the first tag of the tree to the last value, and within the
+/// matching of a single element.
 pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result<Selected, SelectError> {
     let cost = tree_cost::estimate(html, limits.nodes, limits.depth);
     if cost.nodes > limits.nodes {
@@ -207,14 +235,9 @@ pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result
     if cost.depth > limits.depth {
         return Err(SelectError::TooDeep { found: cost.depth, limit: limits.depth });
     }
-    let tree = build_tree(html);
-    let mut picker = Picker {
-        tree: &tree,
-        limits,
-        end: real_time().checked_add(limits.time),
-        room: limits.bytes,
-        limit_hit: None,
-    };
+    let time = TimeLimit::new(limits.time);
+    let tree = build_tree(html, &time).ok_or(SelectError::TooLong { limit: limits.time })?;
+    let mut picker = Picker { tree: &tree, limits, time: &time, room: limits.bytes, limit_hit: None };
     let mut fields = Vec::with_capacity(rules.len());
     for rule in rules {
         fields.push(Field { name: rule.name.clone(), values: picker.values(rule)? });
@@ -225,23 +248,24 @@ pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result
 struct Picker<'a> {
     tree: &'a Html,
     limits: &'a SelectLimits,
-    end: Option<Instant>,
+    time: &'a TimeLimit,
     /// Bytes that may be kept still.
     room: usize,
     limit_hit: Option<&'static str>,
 }
 
 impl Picker<'_> {
-    /// The values of one rule. A selector may look at all siblings of each element, so the time is bounded as well; it is
-    /// looked at before each element.
+    /// The values of one rule. The clock is looked at for each element that a selector looks at.
     fn values(&mut self, rule: &SelectRule) -> Result<Vec<String>, SelectError> {
         let mut values = Vec::new();
+        let mut caches = SelectorCaches::default();
         let root = self.tree.root_element();
         for element in std::iter::once(root).chain(root.descendent_elements()) {
-            if self.end.is_some_and(|end| real_time() >= end) {
+            let is_match = rule.matches(element, self.time, &mut caches);
+            if self.time.is_over() {
                 return Err(SelectError::TooLong { limit: self.limits.time });
             }
-            if !rule.selector.matches(&element) {
+            if !is_match {
                 continue;
             }
             let full = [(values.len() >= self.limits.values, "field values"), (self.room == 0, "fields")];
@@ -265,10 +289,21 @@ impl Picker<'_> {
     }
 }
 
-pub(super) fn build_tree(html: &str) -> Html {
+/// Builds the tree of a page; none where that takes longer than it may.
+pub(super) fn build_tree(html: &str, time: &TimeLimit) -> Option<Html> {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let options = ParseOpts { tree_builder, ..ParseOpts::default() };
-    driver::parse_document(HtmlTreeSink::new(Html::new_document()), options).one(html)
+    let mut parser = driver::parse_document(HtmlTreeSink::new(Html::new_document()), options);
+    let mut rest = html;
+    while !rest.is_empty() {
+        let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE));
+        parser.process(StrTendril::from(piece));
+        if time.is_over() {
+            return None;
+        }
+        rest = more;
+    }
+    Some(parser.finish())
 }
 
 #[cfg(test)]
@@ -328,6 +363,63 @@ mod tests {
         let late = select(&"<p>x</p>".repeat(15_000), &rules, &limits).unwrap_err();
         assert_eq!(late, SelectError::TooLong { limit: limits.time });
         assert_eq!(late.limit(), "tree time");
+    }
+
+    /// Sixty seconds and more each, if nothing ended them within the matching of an element.
+    #[test]
+    fn no_page_decides_how_long_one_element_is_looked_at() {
+        let limits = SelectLimits { time: Duration::from_millis(50), ..SelectLimits::default() };
+        let siblings = format!("<body><p>{}<i>", "<b></b>".repeat(20_000));
+        let deep = "<div>".repeat(250) + &"<b></b>".repeat(10_000);
+        for (css, page) in [
+            ("html:has(b ~ b ~ b ~ b ~ u)", &siblings),
+            ("html:not(:has(b ~ b ~ b:not(:has(~ u))))", &siblings),
+            ("html:has(div div > div div > div div > div b ~ b ~ u)", &deep),
+            ("b:nth-last-child(2n of b ~ b ~ b ~ u)", &siblings),
+        ] {
+            let rules = [SelectRule::new("x", css, Take::Text, HowMany::One).unwrap()];
+            assert_eq!(
+                select(page, &rules, &limits),
+                Err(SelectError::TooLong { limit: limits.time }),
+                "{css}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_time_begins_with_the_tree() {
+        let rules = [SelectRule::new("h", "h1", Take::Text, HowMany::One).unwrap()];
+        let limits = SelectLimits { time: Duration::ZERO, ..SelectLimits::default() };
+        assert_eq!(select("<h1>x", &rules, &limits), Err(SelectError::TooLong { limit: limits.time }));
+        assert!(build_tree("<h1>x", &TimeLimit::new(limits.time)).is_none());
+    }
+
+    #[test]
+    fn a_tag_with_very_many_attributes_makes_no_tree() {
+        let rules = [SelectRule::new("h", "h1", Take::Text, HowMany::One).unwrap()];
+        let attributes: String = (0..300_000).map(|n| format!(" a{n}")).collect();
+        for page in
+            [format!("<p{attributes}>"), format!("<p></p{attributes}>"), format!("<svg><p{attributes}/>")]
+        {
+            let refused = select(&page, &rules, &SelectLimits::default()).unwrap_err();
+            assert_eq!(refused.limit(), "tree nodes");
+        }
+        // What pages have is no matter.
+        let ordinary = format!("<h1>x</h1><p{}>", &attributes[..1_000]);
+        assert_eq!(select(&ordinary, &rules, &SelectLimits::default()).unwrap().fields[0].values, ["x"]);
+    }
+
+    #[test]
+    fn pieces_of_a_page_make_the_tree_of_the_whole() {
+        let page =
+            "<p class='é ü'>&am".repeat(PIECE / 8) + &"p;\r\n<table>x<td>&notit;</table>ß".repeat(PIECE / 8);
+        let options = ParseOpts {
+            tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() },
+            ..ParseOpts::default()
+        };
+        let whole =
+            driver::parse_document(HtmlTreeSink::new(Html::new_document()), options).one(page.as_str());
+        assert!(build_tree(&page, &TimeLimit::new(Duration::MAX)).unwrap().html() == whole.html());
     }
 
     #[test]

@@ -12,6 +12,10 @@ use super::tags::{self, StartTag, TagSink};
 
 /// Nodes that one misnested end tag can make: eight rounds of the adoption agency, four copies in each.
 const MISNESTED: usize = 32;
+/// So many attributes take the memory of a node, about.
+const ATTRIBUTES_A_NODE: usize = 4;
+/// So many comparisons of names take the time in which a node is made, about. Each attribute of a tag is compared with those before it.
+const COMPARISONS_A_NODE: usize = 4096;
 /// Document, doctype, html, head and body.
 const ALWAYS: usize = 5;
 
@@ -26,6 +30,8 @@ pub(super) struct TreeCost {
 pub(super) fn estimate(html: &str, nodes: usize, depth: usize) -> TreeCost {
     let cost = TreeCost { nodes: ALWAYS, depth: 0 };
     let mut counter = Counter {
+        html: html.as_bytes(),
+        attributes: 0,
         cost,
         limits: TreeCost { nodes, depth },
         open: Vec::new(),
@@ -38,7 +44,10 @@ pub(super) fn estimate(html: &str, nodes: usize, depth: usize) -> TreeCost {
 }
 
 #[derive(Debug)]
-struct Counter {
+struct Counter<'a> {
+    html: &'a [u8],
+    /// Attributes that aren't counted as nodes yet.
+    attributes: usize,
     cost: TreeCost,
     limits: TreeCost,
     open: Vec<(Name, Element)>,
@@ -49,9 +58,17 @@ struct Counter {
     in_text: bool,
 }
 
-impl Counter {
+impl Counter<'_> {
     fn is_over(&self) -> bool {
         self.cost.nodes > self.limits.nodes || self.cost.depth > self.limits.depth
+    }
+
+    /// Counts the attributes of the tag that begins here. End tags may have some, too.
+    fn count_attributes(&mut self, position: usize) {
+        let count = attributes(self.html.get(position..).unwrap_or_default());
+        self.attributes += count;
+        self.cost.nodes += count * count / COMPARISONS_A_NODE + self.attributes / ATTRIBUTES_A_NODE;
+        self.attributes %= ATTRIBUTES_A_NODE;
     }
 
     /// Formatting elements that may be opened again now: those after the last marker.
@@ -136,11 +153,52 @@ impl Counter {
     }
 }
 
+/// Counts the attributes of a tag, as many as a tokenizer may find or some more (HTML standard 13.2.5.32 to 13.2.5.40). It doesn't ask the
+/// tokenizer that reads pages, which needn't go through all of them.
+fn attributes(tag: &[u8]) -> usize {
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
+    let mut at = tag.iter().skip(2).position(is_end).map_or(tag.len(), |length| length + 2);
+    let (mut count, mut in_name, mut may_have_value) = (0, false, false);
+    while let Some(byte) = tag.get(at).copied() {
+        at += 1;
+        match byte {
+            b'>' => break,
+            b'/' => (in_name, may_have_value) = (false, false),
+            _ if byte.is_ascii_whitespace() => in_name = false,
+            b'=' if may_have_value => {
+                at += value(&tag[at..]);
+                (in_name, may_have_value) = (false, false);
+            }
+            _ => {
+                count += usize::from(!in_name);
+                (in_name, may_have_value) = (true, true);
+            }
+        }
+    }
+    count
+}
+
+/// The length of an attribute's value behind its `=`, with blanks and quotes.
+fn value(text: &[u8]) -> usize {
+    let blanks = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let text = &text[blanks..];
+    let length = match text.split_first() {
+        Some((quote @ (b'"' | b'\''), rest)) => {
+            memchr::memchr(*quote, rest).map_or(text.len(), |length| length + 2)
+        }
+        _ => {
+            let is_end = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'>';
+            text.iter().position(is_end).unwrap_or(text.len())
+        }
+    };
+    blanks + length
+}
+
 fn sets_marker(element: Element) -> bool {
     matches!(element.kind, Kind::Td | Kind::Caption | Kind::Object | Kind::Applet | Kind::Template)
 }
 
-impl TagSink for Counter {
+impl TagSink for Counter<'_> {
     const SEES_TEMPLATES: bool = true;
 
     fn wants(&self, _: Element) -> AttrSet {
@@ -156,6 +214,7 @@ impl TagSink for Counter {
             return;
         }
         self.in_text = false;
+        self.count_attributes(tag.position);
         let element = tag.element;
         if tag.namespace != Namespace::Html {
             self.cost.nodes += 1 + self.reopened();
@@ -183,11 +242,12 @@ impl TagSink for Counter {
         }
     }
 
-    fn end(&mut self, name: Name, element: Element, _position: usize) {
+    fn end(&mut self, name: Name, element: Element, position: usize) {
         if self.is_over() {
             return;
         }
         self.in_text = false;
+        self.count_attributes(position);
         self.cost.nodes += 1;
         if element.is(FORMATTING) {
             return self.end_formatting(name);
@@ -230,9 +290,10 @@ mod tests {
 
     use super::*;
     use crate::extract::select::build_tree;
+    use crate::extract::timed_element::TimeLimit;
 
     fn real(html: &str) -> TreeCost {
-        let tree = build_tree(html);
+        let tree = build_tree(html, &TimeLimit::new(std::time::Duration::MAX)).unwrap();
         let mut cost = TreeCost { nodes: 0, depth: 0 };
         for node in tree.tree.nodes() {
             cost.nodes += 1;
@@ -276,8 +337,34 @@ mod tests {
         assert!(estimated.nodes >= real.nodes && estimated.depth + 4 >= real.depth, "{estimated:?} {real:?}");
     }
 
+    #[test]
+    fn attributes_count_as_nodes_and_many_in_a_tag_as_what_it_takes_to_compare_them() {
+        let many =
+            |count: usize, value: &str| (0..count).map(|n| format!(" a{n}{value}")).collect::<String>();
+        for value in ["", "=", "=x", "=\"x > y z\"", " = 'x > y z'", "=x/y", "/"] {
+            let plain = estimated("<p>").nodes;
+            let nodes = |html: &str| estimated(html).nodes - plain;
+            assert_eq!(nodes(&format!("<p{}>", many(40, value))), 10, "{value}");
+            assert_eq!(nodes(&format!("<p{}>", many(8_192, value))), 2_048 + 8_192 * 2, "{value}");
+            // The end tag itself counts for one.
+            assert_eq!(nodes(&format!("<p></p{}>", many(40, value))), 11, "{value}");
+        }
+        assert!(estimated(&format!("<p{}", many(300_000, ""))).nodes <= ALWAYS, "no tag without its end");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn no_attribute_of_a_tag_is_missed(
+            parts in prop::collection::vec(prop::sample::select(&[" ", "/", "=", "\"", "'", "a", "b", " c", " d=", " e=\"", "\n"][..]), 0..40),
+        ) {
+            let html = format!("<p{} \"'>", parts.concat());
+            let tree = build_tree(&html, &TimeLimit::new(std::time::Duration::MAX)).unwrap();
+            let found = tree.tree.nodes().filter_map(|node| node.value().as_element());
+            let found: usize = found.map(|element| element.attrs().count()).sum();
+            prop_assert!(attributes(html.as_bytes()) >= found, "{html}: {found}");
+        }
+
         #[test]
         fn the_estimate_is_never_below_the_tree(
             parts in prop::collection::vec(prop::sample::select(SOUP), 0..60),
