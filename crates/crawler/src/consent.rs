@@ -220,7 +220,7 @@ impl<S: Store> ConsentCache<S> {
             said.robots = each_claim_once(lines);
         } else {
             // The stored version is from before its lines were kept with it.
-            said.statements = lines;
+            said.statements = kept::first_places(lines).0;
         }
         if self.rules.ai_block_hint {
             said.statements.extend(self.hint(robots));

@@ -60,6 +60,8 @@ pub enum LinkOutcome {
     Forgotten,
     /// Its MIME type isn't among `--types`, or it is a large media file or archive. What became of its URL, not of a link.
     Type,
+    /// Its page may add no more to the database.
+    Growth,
 }
 
 impl LinkOutcome {
@@ -93,11 +95,12 @@ impl LinkOutcome {
             Self::TrapPage => "trap_page",
             Self::Forgotten => "forgotten",
             Self::Type => "type",
+            Self::Growth => "growth",
         }
     }
 
     /// All outcomes.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Queued,
         Self::Seen,
         Self::Untested,
@@ -125,6 +128,7 @@ impl LinkOutcome {
         Self::TrapPage,
         Self::Forgotten,
         Self::Type,
+        Self::Growth,
     ];
 
     /// The outcome of this name.

@@ -44,6 +44,11 @@ impl Filling {
         self.records
     }
 
+    /// Notes that so many fill one.
+    pub(crate) fn found(&mut self, records: usize) {
+        self.records = records.clamp(1, self.most);
+    }
+
     /// Fills a value with some of the first `there` records, at least one. `write` packs so many of them. Gives how many it has.
     pub(crate) fn fill(&mut self, there: usize, write: impl Fn(usize) -> Vec<u8>) -> (usize, Vec<u8>) {
         loop {

@@ -14,6 +14,7 @@ mod explain;
 mod export;
 mod forget;
 mod gates;
+mod growth;
 mod ledger;
 mod limits;
 mod live;

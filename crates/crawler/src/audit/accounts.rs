@@ -1,5 +1,9 @@
 //! Every URL that was found is stored, queued, or has a reason: the number of reasons is what was discovered less what is stored.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
 use super::{AuditError, AuditRules, Check, LISTED, Part};
 use crate::frontier::stored_queue;
 use crate::ledger;
@@ -17,8 +21,10 @@ const LINK: u8 = 2;
 
 /// Judges the whole crawl: what was found in one of its stores may be accounted for in another.
 pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, AuditError> {
-    let mut check =
-        Check::new("accounts", "every URL found is stored, queued, or has a reason in the ledger");
+    let mut check = Check::new(
+        "accounts",
+        "every URL found is stored, queued, has a reason in the ledger, or is one of those that its page counts as not listed",
+    );
     let mut known = Known { rules, sorter: rules.sorter() };
     let (mut entries, mut has_run) = (0_u64, false);
     // Of a crawl that runs, a letter may be taken from its writer to its reader meanwhile, and from there to the queue: read in this order
@@ -55,10 +61,15 @@ pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, Aud
     for (place, seed) in (0_u64..).zip(&rules.seeds) {
         known.add_url(seed, &[&[SEED], &place.to_be_bytes()[..]].concat())?;
     }
+    let mut not_listed = BTreeMap::new();
     for (number, part) in (0_u16..).zip(parts) {
         for page in page_store::scan_with_links(part.store) {
             let page = page?;
             known.add(page.page.0, &[ACCOUNTED])?;
+            let NotListed { skipped_not_listed } = page.read()?;
+            if skipped_not_listed > 0 {
+                not_listed.insert((number, page.number), skipped_not_listed);
+            }
             for (place, link) in (0_u32..).zip(page.links()?) {
                 let open =
                     matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
@@ -87,12 +98,30 @@ pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, Aud
             // The first place where it was found.
             is_counted = true;
             check.case();
-            if !is_accounted {
+            if !is_accounted && !is_counted_by_page(&record[8..], &mut not_listed) {
                 unaccounted(parts, &record[8..], rules, &mut check)?;
             }
         }
     }
     Ok(check)
+}
+
+/// The number of URLs that a page names, skipped and not in the ledger.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NotListed {
+    skipped_not_listed: u64,
+}
+
+/// Whether the page on which a skipped URL was found first counts it: as many as it counts are accounted for.
+fn is_counted_by_page(place: &[u8], not_listed: &mut BTreeMap<(u16, u64), u64>) -> bool {
+    let is_skipped_link = place.first() == Some(&LINK) && place.get(13) == Some(&0);
+    let page = (sorter::number(place, 14, 2) as u16, sorter::number(place, 1, 8));
+    let Some(count) = not_listed.get_mut(&page).filter(|count| is_skipped_link && **count > 0) else {
+        return false;
+    };
+    *count -= 1;
+    true
 }
 
 /// What is known of URLs, by their fingerprints.

@@ -80,7 +80,7 @@ impl Ledger {
                     self.closed.remove(&hash(&url));
                 }
             }
-            Decided::NotListed => {
+            Decided::NotListed if layer == Layer::Directive => {
                 self.counted.insert(hash(&url));
             }
             // What was queued before the page was closed may be skipped for other reasons later.

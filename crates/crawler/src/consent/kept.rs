@@ -26,7 +26,9 @@ impl RobotsStatements {
         let Ok(url) = CrawlUrl::parse(&record.url) else { return Ok(()) };
         let key = RobotsRecord::key_of(&url.origin().to_string(), said.at);
         let signals = self.signals(store, key)?;
-        record.consent.splice(0..0, signals.statements(url.path_and_query(), said.at));
+        let (statements, more) = first_places(signals.statements(url.path_and_query(), said.at));
+        record.consent.splice(0..0, statements);
+        record.consent_more = more;
         Ok(())
     }
 
@@ -47,6 +49,26 @@ impl RobotsStatements {
         held.insert(key, Arc::clone(&signals));
         Ok(signals)
     }
+}
+
+/// Places of one claim that are given: a thousand lines may make the same few claims.
+const PLACES: usize = 8;
+
+/// The first places of each claim, and how many there are beside them.
+pub(super) fn first_places(all: Vec<Statement>) -> (Vec<Statement>, u64) {
+    let mut places: HashMap<_, usize> = HashMap::new();
+    let mut first = Vec::new();
+    let mut more = 0;
+    for statement in all {
+        let count = places.entry((statement.signal, statement.claim)).or_default();
+        *count += 1;
+        if *count <= PLACES {
+            first.push(statement);
+        } else {
+            more += 1;
+        }
+    }
+    (first, more)
 }
 
 /// Writes what is denied in words, for the ledger: the first statements, and how many more there are.

@@ -19,6 +19,7 @@ use crate::record::{
 use crate::robots_history;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
+use crate::visit::Growth;
 
 /// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
 /// goes; it is looked up in the store when it is needed. About 140 bytes each.
@@ -91,18 +92,19 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_link(
         &mut self,
         lease: &Lease,
-        url: &str,
-        host: &str,
+        growth: &mut Growth,
+        url: &CrawlUrl,
         outcome: LinkOutcome,
         now: Now,
     ) {
-        if self.settings.ledger != LedgerLevel::Full {
+        if self.settings.ledger != LedgerLevel::Full || growth.left_for_skips() < url.as_str().len() {
             return;
         }
+        growth.add(url.as_str().len());
         let layer = if outcome == LinkOutcome::Queued { Layer::Scope } else { Layer::Seen };
         let entry = about(lease, now, Decided::Link, layer, outcome, Evidence::default());
         let via = Some(lease.url.to_string());
-        self.decide(Decision { url: url.to_owned(), host: host.to_owned(), via, ..entry });
+        self.decide(Decision { url: url.to_string(), host: url.host().to_owned(), via, ..entry });
     }
 
     /// Enters an answer to a request for robots.txt, and whether the rules changed by it.

@@ -15,7 +15,7 @@ use crate::record::{
 };
 use crate::robots_cache::RobotsStep;
 use crate::store::{Store, Tree};
-use crate::visit::Visited;
+use crate::visit::{Growth, Visited};
 use crate::warc::Encoded;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -43,6 +43,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             withdrawn: Vec::new(),
             mark: None,
             encoded: None,
+            growth: Growth::default(),
         };
         self.store_page(lease, fingerprint, visited, Vec::new());
     }

@@ -3,15 +3,17 @@
 use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::CommitError;
+use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, QueuedUrl, Via};
+use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, Priority, QueuedUrl, Via};
+use crate::ledger;
 use crate::post::SentLink;
-use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
+use crate::record::{Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, NOT_LISTED, PageRecord};
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::{BudgetExceeded, Domains, by_form};
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{FoundLink, Visited};
+use crate::visit::{FoundLink, Growth, Visited};
 
 /// What belongs to the crawl.
 pub(super) struct Bounds {
@@ -47,6 +49,19 @@ impl From<LinkOutcome> for Judged {
     }
 }
 
+/// A link that is skipped, whose entry isn't made yet.
+struct Skip {
+    /// Place in the page's links.
+    link: usize,
+    outcome: LinkOutcome,
+    /// The budget that holds it back, in words.
+    held: Option<String>,
+    mark: Fingerprint,
+}
+
+/// Entries about skipped links that are made at a time.
+const SKIPS_AT_ONCE: usize = 16_384;
+
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn admit_links(
         &mut self,
@@ -59,32 +74,46 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
         let links = std::mem::take(&mut visited.links);
-        let mut records = Vec::with_capacity(links.len());
+        let mut outcomes = Vec::with_capacity(links.len());
+        let mut skips = Vec::new();
         self.bounds.domains.begin_page(0);
         let of_own_host = links.iter().filter_map(|link| link.target.as_ref().ok());
         let of_own_host = of_own_host.filter(|(url, _)| url.host() == lease.url.host());
         let of_own_host: Vec<_> = of_own_host.map(|(_, fingerprint)| *fingerprint).collect();
         self.frontier.read_ahead(lease.host, &of_own_host);
-        for link in links {
+        for (place, link) in links.iter().enumerate() {
             let skip = link.skip.or(refused.filter(|_| link.is_redirect()));
             let (outcome, held) = match (&link.target, skip) {
                 (Err(_), _) => (LinkOutcome::NotHttp, None),
                 (Ok(_), Some(outcome)) => (outcome, None),
                 (Ok((url, fingerprint)), None) => {
-                    match self.admit_link(lease, item, via, &link, url, *fingerprint)? {
+                    let target = (url, *fingerprint);
+                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link, target)?;
+                    let judged = match judged {
+                        // There may be more space than it seemed.
+                        Judged::Known(LinkOutcome::Growth) if visited.weigh(&links) => {
+                            self.admit_link(lease, item, via, &mut visited.growth, link, target)?
+                        }
+                        judged => judged,
+                    };
+                    match judged {
                         Judged::Known(outcome) => (outcome, None),
                         Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(url))),
                     }
                 }
             };
-            if outcome.is_skip() {
-                self.skip_link(lease, &visited.record, &link, outcome, held, now);
-            } else if let Ok((url, _)) = &link.target {
-                self.enter_link(lease, url.as_str(), url.host(), outcome, now);
+            outcomes.push(outcome);
+            if outcome == LinkOutcome::Growth {
+                visited.record.hit_limit(GROWTH);
             }
-            records.push(link.into_record(outcome));
+            if outcome.is_skip() {
+                skips.push(Skip { link: place, outcome, held, mark: link.mark() });
+            } else if let Ok((url, _)) = &link.target {
+                self.enter_link(lease, &mut visited.growth, url, outcome, now);
+            }
         }
-        Ok(records)
+        self.skip_links(lease, visited, &links, skips, now);
+        Ok(links.into_iter().zip(outcomes).map(|(link, outcome)| link.into_record(outcome)).collect())
     }
 
     fn admit_link(
@@ -92,9 +121,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         lease: &Lease,
         item: &QueuedUrl,
         via: Via,
+        growth: &mut Growth,
         link: &FoundLink,
-        url: &CrawlUrl,
-        fingerprint: Fingerprint,
+        (url, fingerprint): (&CrawlUrl, Fingerprint),
     ) -> Result<Judged, CommitError> {
         let redirect = link.is_redirect();
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
@@ -113,23 +142,47 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(outcome.into());
         }
         if let Some(part) = self.elsewhere(url.host()) {
+            // Its own partition stores its URL, too.
+            if !growth.may_queue(url) {
+                return Ok(LinkOutcome::Growth.into());
+            }
+            growth.add(url.as_str().len());
             let Finding { redirects, marks, .. } = finding;
             let sent = SentLink { url: url.to_string(), depth, redirects, marks };
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             // Its own partition compares it with what is known there.
             return Ok(LinkOutcome::Untested.into());
         }
-        let host = match self.host_within_budgets((lease.url.host(), lease.host), finding, url)? {
+        let own = (lease.url.host(), lease.host);
+        let is_new_host = url.host() != own.0 && self.frontier.known(url.host()).is_none();
+        if is_new_host && !growth.may_add_host() {
+            return Ok(LinkOutcome::Growth.into());
+        }
+        let host = match self.host_within_budgets(own, finding, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
         let (priority, is_own) = (finding.priority(), host == lease.host);
-        let pack = || QueuedUrl::found(url, finding);
-        Ok(match self.frontier.admit_with(host, fingerprint, priority, is_own, pack)? {
-            Admitted::Queued => LinkOutcome::Queued.into(),
-            Admitted::Seen => LinkOutcome::Seen.into(),
-            Admitted::Untested => LinkOutcome::Untested.into(),
-            Admitted::Held(held) => Judged::Held(held),
+        self.admit_within(growth, host, is_own, (url, fingerprint), priority, finding)
+    }
+
+    /// Queues a URL, if it is new and the page may add it.
+    pub(super) fn admit_within(
+        &mut self,
+        growth: &mut Growth,
+        host: HostId,
+        is_own: bool,
+        (url, fingerprint): (&CrawlUrl, Fingerprint),
+        priority: Priority,
+        finding: Finding,
+    ) -> Result<Judged, CommitError> {
+        let pack = || growth.may_queue(url).then(|| QueuedUrl::found(url, finding));
+        Ok(match self.frontier.admit_if(host, fingerprint, priority, is_own, pack)? {
+            None => LinkOutcome::Growth.into(),
+            Some(Admitted::Queued) => LinkOutcome::Queued.into(),
+            Some(Admitted::Seen) => LinkOutcome::Seen.into(),
+            Some(Admitted::Untested) => LinkOutcome::Untested.into(),
+            Some(Admitted::Held(held)) => Judged::Held(held),
         })
     }
 
@@ -185,72 +238,106 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.bounds.skips.len() >= super::SKIPS_REMEMBERED {
             self.bounds.skips.clear();
         }
-        self.bounds.skips.insert(Fingerprint(mark.0 ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        self.bounds.skips.insert(skip_key(mark, outcome))
     }
 
-    /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
-    fn skip_link(
+    /// Enters the links of a page that aren't queued, each once for its URL and reason as far as memory reaches, and as many as the page may
+    /// add; the others are counted.
+    fn skip_links(
         &mut self,
         lease: &Lease,
-        page: &PageRecord,
-        link: &FoundLink,
-        outcome: LinkOutcome,
-        held: Option<String>,
+        visited: &mut Visited,
+        links: &[FoundLink],
+        mut skips: Vec<Skip>,
         now: Now,
     ) {
-        let mark = match &link.target {
-            Ok((_, fingerprint)) => *fingerprint,
-            Err(text) => {
-                let hash = blake3::hash(text.as_bytes());
-                Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+        let mut met = FingerprintSet::default();
+        skips.retain(|skip| {
+            let key = skip_key(skip.mark, skip.outcome);
+            !self.bounds.skips.contains(&key) && met.insert(key)
+        });
+        let mut not_listed = 0;
+        for some in skips.chunks_mut(SKIPS_AT_ONCE) {
+            if not_listed > 0 {
+                not_listed += some.len() as u64;
+                continue;
             }
-        };
-        if !self.is_new_skip(mark, outcome) {
-            return;
+            let entries: Vec<_> =
+                some.iter_mut().map(|skip| skip.entry(lease, &visited.record, links, now)).collect();
+            let (count, bytes) = match self.settings.ledger {
+                LedgerLevel::Off => (entries.len(), 0),
+                _ => match ledger::fitting(&entries, visited.growth.left_for_skips()) {
+                    (count, _) if count < entries.len() && visited.weigh(links) => {
+                        ledger::fitting(&entries, visited.growth.left_for_skips())
+                    }
+                    all => all,
+                },
+            };
+            visited.growth.add(bytes);
+            not_listed += (some.len() - count) as u64;
+            for (skip, entry) in some.iter().zip(entries).take(count) {
+                self.is_new_skip(skip.mark, skip.outcome);
+                self.totals.skipped += 1;
+                self.decide(entry);
+            }
         }
+        if not_listed > 0 {
+            visited.record.skipped_not_listed = not_listed;
+            visited.record.hit_limit(NOT_LISTED);
+            self.decide(not_listed_entry(lease.url.as_str(), lease.url.host(), not_listed, now.wall));
+        }
+    }
+}
+
+/// How many URLs that a page or file names are skipped and not in the ledger, since it may add no more to the database.
+pub(super) fn not_listed_entry(url: &str, host: &str, count: u64, at: jiff::Timestamp) -> Decision {
+    Decision {
+        at,
+        url: url.to_owned(),
+        host: host.to_owned(),
+        decision: Decided::NotListed,
+        layer: Layer::Limit,
+        reason: LinkOutcome::Growth.into(),
+        evidence: format!("{count} {}", if count == 1 { "URL" } else { "URLs" }).into(),
+        via: None,
+    }
+}
+
+/// What is remembered of a URL that was skipped for a reason.
+pub(super) fn skip_key(mark: Fingerprint, outcome: LinkOutcome) -> Fingerprint {
+    Fingerprint(mark.0 ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+impl Skip {
+    fn entry(&mut self, lease: &Lease, page: &PageRecord, links: &[FoundLink], now: Now) -> Decision {
+        let link = &links[self.link];
         let (url, host) = match &link.target {
             Ok((url, _)) => (url.to_string(), url.host().to_owned()),
             Err(text) => (text.clone(), String::new()),
         };
-        self.totals.skipped += 1;
-        let layer = layer_of(outcome);
-        let directive = match outcome {
+        let directive = match self.outcome {
             LinkOutcome::PageNofollow => Some("nofollow"),
             LinkOutcome::NoImageIndex => Some("noimageindex"),
             _ => None,
         };
         let evidence = directive
             .and_then(|directive| page.directives.iter().find(|because| because.directive == directive));
-        let evidence = match evidence {
-            _ if held.is_some() => held.unwrap_or_default(),
-            Some(because) => because.source.to_string(),
+        let evidence = match (self.held.take(), evidence) {
+            (Some(held), _) => held,
+            (None, Some(because)) => because.source.to_string(),
             // The ledger keeps what it holds: of `rel` it gets the words that decide, and nothing that somebody wrote.
-            None if link.rel_words.is_empty() => link.kind.to_owned(),
-            None => format!("{} rel=\"{}\"", link.kind, link.rel_words.join(" ")),
+            (None, None) if link.rel_words.is_empty() => link.kind.to_owned(),
+            (None, None) => format!("{} rel=\"{}\"", link.kind, link.rel_words.join(" ")),
         };
-        self.decide(Decision {
+        Decision {
             at: now.wall,
             url,
             host,
             decision: Decided::Skipped,
-            layer,
-            reason: outcome.into(),
+            layer: Layer::of_skip(self.outcome),
+            reason: self.outcome.into(),
             evidence: evidence.into(),
             via: Some(lease.url.to_string()),
-        });
-    }
-}
-
-/// Who leaves such a URL out.
-pub(super) fn layer_of(outcome: LinkOutcome) -> Layer {
-    match outcome {
-        LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => Layer::Directive,
-        LinkOutcome::TooLong
-        | LinkOutcome::TooManyRedirects
-        | LinkOutcome::RedirectLoop
-        | LinkOutcome::TooDeep
-        | LinkOutcome::Type => Layer::Limit,
-        outcome if outcome.is_trap() => Layer::Trap,
-        _ => Layer::Scope,
+        }
     }
 }

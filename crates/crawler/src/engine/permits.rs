@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::Engine;
 use super::address::Turn;
-use super::links::layer_of;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
@@ -85,7 +84,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 let is_seed = matches!(work, Work::Visit(item) if item.via.is_none());
                 let evidence = held.unwrap_or_else(|| if is_seed { A_SEED } else { WAS_QUEUED }.to_owned());
-                self.decided(&lease, now, Decided::Skipped, layer_of(outcome), outcome, evidence);
+                self.decided(&lease, now, Decided::Skipped, Layer::of_skip(outcome), outcome, evidence);
             }
         }
         let (not_before, wait) = lease.state.standing_wait();

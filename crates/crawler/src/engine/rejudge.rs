@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use tokio::sync::watch;
 
-use super::links::layer_of;
 use super::permits::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
@@ -17,8 +16,8 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Marks, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
-    A_SEED, Decided, Decision, Evidence, JUDGED_BY, LinkOutcome, LinkRecord, PageRecord, Reason, RunSettings,
-    SitemapRecord, link_key,
+    A_SEED, Decided, Decision, Evidence, JUDGED_BY, Layer, LinkOutcome, LinkRecord, PageRecord, Reason,
+    RunSettings, SitemapRecord, link_key,
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -87,8 +86,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(self.put_judged_by(run)?);
         };
         let mut before = Before::default();
-        for (number, row) in view.skipped_in_ledger().map_err(unreadable)?.enumerate() {
-            self.judge_row(&row.map_err(unreadable)?, &mut before)?;
+        let listed = view.skipped_in_ledger().map_err(unreadable)?.map(|row| (row, true));
+        // The ledger doesn't have them; the links of their pages do.
+        let others = view.skipped_not_listed().map(|row| (row, false));
+        for (number, (row, is_listed)) in listed.chain(others).enumerate() {
+            self.judge_row(&row.map_err(unreadable)?, is_listed, &mut before)?;
             if self.batch_due(0, self.clock.now()) {
                 self.commit_here()?;
             }
@@ -99,7 +101,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(self.put_judged_by(run)?)
     }
 
-    fn judge_row(&mut self, row: &SkippedRow, known: &mut Before) -> Result<(), CommitError> {
+    fn judge_row(
+        &mut self,
+        row: &SkippedRow,
+        is_listed: bool,
+        known: &mut Before,
+    ) -> Result<(), CommitError> {
         let Reason::Link(before) = row.reason else { return Ok(()) };
         if !before.is_by_settings() {
             return Ok(());
@@ -122,25 +129,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let decision = match judged {
             Now::Known => return Ok(()),
-            Now::LeftOut(outcome, _) if outcome == before => return Ok(()),
+            Now::LeftOut(outcome, _) if outcome == before || !is_listed => return Ok(()),
             Now::LeftOut(outcome, held) => Decision {
                 at: now.wall,
                 host: url.host().to_owned(),
                 url: url.to_string(),
                 decision: Decided::Skipped,
-                layer: layer_of(outcome),
+                layer: Layer::of_skip(outcome),
                 reason: outcome.into(),
                 evidence: held.or_else(|| row.detail.clone()).unwrap_or_default().into(),
                 via,
             },
             Now::Admitted => {
-                self.totals.skipped = self.totals.skipped.saturating_sub(1);
+                self.totals.skipped = self.totals.skipped.saturating_sub(u64::from(is_listed));
                 Decision {
                     at: now.wall,
                     host: url.host().to_owned(),
                     url: url.to_string(),
                     decision: Decided::Admitted,
-                    layer: layer_of(before),
+                    layer: Layer::of_skip(before),
                     reason: before.into(),
                     evidence: Evidence::limit(key, value),
                     via,

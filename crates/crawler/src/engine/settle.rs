@@ -21,6 +21,10 @@ use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Captured, Event, Outcome, Visited};
 use crate::warc::{self, Encoded};
 
+/// Comments of a robots.txt that are logged, and characters of each.
+const COMMENTS: usize = 8;
+const COMMENT: usize = 400;
+
 /// What judging an outcome needs from one visit to the next.
 pub(super) struct Judge {
     pub(super) rules: Rules,
@@ -182,9 +186,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         request: Option<(RequestMade, CrawlUrl)>,
         asked: Option<Delay>,
     ) -> Result<(), CommitError> {
-        for comment in entry.robots.signals().comments() {
-            // Its author addresses the operator of the crawl.
+        // Their author addresses the operator of the crawl, who doesn't want 500 KiB of them in the log.
+        let comments = entry.robots.signals().comments();
+        for comment in comments.iter().take(COMMENTS) {
+            let comment = crate::clean::clean_to(comment, COMMENT);
             tracing::info!(origin = entry.record.origin, "robots.txt says: {comment}");
+        }
+        if let Some(more) = comments.len().checked_sub(COMMENTS).filter(|more| *more > 0) {
+            tracing::info!(origin = entry.record.origin, "robots.txt says more: {more} comments");
         }
         let record = Arc::clone(&entry.record);
         let origin_host = self.frontier.host_id(origin_host)?;

@@ -23,7 +23,9 @@ use crate::record::{
 };
 use crate::robots_cache::{Entry, RobotsStep};
 use crate::store::{MemoryStore, PowerCutStore};
-use crate::visit::{BacklogBytes, Captured, Event, FoundLink, Outcome, Requested, Revisiting, Visited};
+use crate::visit::{
+    BacklogBytes, Captured, Event, FoundLink, Growth, Outcome, Requested, Revisiting, Visited,
+};
 use crate::warc::Encoded;
 
 const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
@@ -202,6 +204,7 @@ fn page(at: &str, status: u16, links: Vec<FoundLink>) -> Visited {
         effects: Effects::default(),
         denials: None,
         encoded: None,
+        growth: Growth::default(),
     }
 }
 

@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 
 use super::Engine;
-use super::links::Judged;
+use super::links::{Judged, not_listed_entry, skip_key};
 use super::settlement::asked_for;
 use crate::clock::Now;
 use crate::commit::CommitError;
+use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Finding, Frontier, HostId, Lease, Marks, QueuedUrl, Via};
+use crate::frontier::{Finding, FingerprintSet, Frontier, HostId, Lease, Marks, Via};
+use crate::ledger;
 use crate::post::SentLink;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
@@ -19,7 +21,7 @@ use crate::robots_cache::Entry;
 use crate::sitemap::{Fault, Sitemap, SitemapFormat, SitemapLimits};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{Event, SitemapRead};
+use crate::visit::{Event, Growth, SitemapRead};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
 pub(super) const DEPTH: u32 = 1;
@@ -30,11 +32,26 @@ pub(super) struct Sitemaps {
     known: HashMap<HostId, usize>,
     limits: SitemapLimits,
     max_redirects: u32,
+    /// What the robots.txt or index that is looked through may still add, and the sitemaps that are only counted, since it may add no more.
+    growth: Option<Growth>,
+    not_listed: u64,
 }
 
 impl Sitemaps {
     pub(super) fn new(known: HashMap<HostId, usize>, limits: SitemapLimits, max_redirects: u32) -> Self {
-        Self { known, limits, max_redirects }
+        Self { known, limits, max_redirects, growth: None, not_listed: 0 }
+    }
+
+    /// True where an entry of so many bytes may be made; otherwise it is counted.
+    fn may_enter(&mut self, bytes: usize) -> bool {
+        let Some(growth) = &mut self.growth else { return true };
+        let may = growth.left_for_skips() >= bytes;
+        if may {
+            growth.add(bytes);
+        } else {
+            self.not_listed += 1;
+        }
+        may
     }
 
     /// Why a sitemap of a host isn't asked for; otherwise it is counted.
@@ -89,6 +106,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Ok(root) = CrawlUrl::parse(origin) else { return Ok(()) };
         let at = entry.record.fetched_at;
         let named = entry.robots.sitemaps().to_vec();
+        self.sitemaps.growth = Some(Growth::of(entry.record.bytes as usize));
         for text in named {
             // The protocol wants a whole URL; a path is what many write.
             match CrawlUrl::join(&root.to_url(), &text) {
@@ -108,6 +126,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     );
                 }
             }
+        }
+        self.sitemaps.growth = None;
+        let not_listed = std::mem::take(&mut self.sitemaps.not_listed);
+        if not_listed > 0 {
+            self.decide(not_listed_entry(&format!("{origin}/robots.txt"), root.host(), not_listed, at));
         }
         if let Ok(url) = CrawlUrl::join(&root.to_url(), "/sitemap.xml") {
             let from = origin.clone();
@@ -205,10 +228,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 record.detail = Some(error.to_string());
             }
             Event::Sitemap(read) => {
+                let mut growth = Growth::of(request.as_ref().map_or(0, |request| request.bytes as usize));
                 robots = Some(read.robots.clone());
                 record.status = Some(read.status);
                 record.bytes = read.bytes;
-                self.sitemap_answered(lease, &mut record, *read, now)?;
+                self.sitemap_answered(lease, &mut record, &mut growth, *read, now)?;
             }
             _ => {}
         }
@@ -232,6 +256,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         lease: &Lease,
         record: &mut SitemapRecord,
+        growth: &mut Growth,
         read: SitemapRead,
         now: Now,
     ) -> Result<(), CommitError> {
@@ -278,40 +303,61 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         record.state = SitemapState::Read;
         record.urls = sitemap.urls.len() as u64;
         // A sitemap that is read again is counted from zero.
-        (record.queued, record.seen, record.refused) = (0, 0, sitemap.bad);
+        (record.queued, record.seen, record.refused, record.skipped_not_listed) = (0, 0, sitemap.bad, 0);
         if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
         }
         if sitemap.form == SitemapFormat::Index {
-            return self.queue_children(record, sitemap, now);
+            return self.queue_children(record, growth, sitemap, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
         self.bounds.domains.begin_page(0);
+        let mut refused = Refused::default();
         for entry in sitemap.urls {
             let fingerprint = entry.url.fingerprint(&self.key);
-            match self.admit_from_sitemap(lease, record, via, &entry.url, fingerprint)? {
-                Judged::Known(LinkOutcome::Queued | LinkOutcome::Untested) => record.queued += 1,
-                Judged::Known(LinkOutcome::Seen) => record.seen += 1,
-                Judged::Known(outcome) => {
-                    record.refused += 1;
-                    self.refuse_url(lease, &entry.url, fingerprint, outcome, None, now);
+            let judged = self.admit_from_sitemap(lease, record, via, growth, (&entry.url, fingerprint))?;
+            let (outcome, held) = match judged {
+                Judged::Known(LinkOutcome::Queued | LinkOutcome::Untested) => {
+                    record.queued += 1;
+                    continue;
                 }
-                Judged::Held(held) => {
-                    record.refused += 1;
-                    let evidence = Some(held.evidence(&entry.url));
-                    self.refuse_url(lease, &entry.url, fingerprint, held.budget.outcome(), evidence, now);
+                Judged::Known(LinkOutcome::Seen) => {
+                    record.seen += 1;
+                    continue;
                 }
+                Judged::Known(outcome) => (outcome, None),
+                Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(&entry.url))),
+            };
+            record.refused += 1;
+            let mark = skip_key(fingerprint, outcome);
+            if self.bounds.skips.contains(&mark) || !refused.met.insert(mark) {
+                continue;
+            }
+            if refused.is_full {
+                record.skipped_not_listed += 1;
+                continue;
+            }
+            refused.waiting.push((
+                fingerprint,
+                outcome,
+                refused_entry(lease, &entry.url, outcome, held, now),
+            ));
+            if refused.waiting.len() >= REFUSED_AT_ONCE {
+                self.refuse_urls(record, growth, &mut refused);
             }
         }
+        self.refuse_urls(record, growth, &mut refused);
         Ok(())
     }
 
     fn queue_children(
         &mut self,
         record: &mut SitemapRecord,
+        growth: &mut Growth,
         index: Sitemap,
         now: Now,
     ) -> Result<(), CommitError> {
+        self.sitemaps.growth = Some(std::mem::take(growth));
         for child in index.urls {
             let mut next = SitemapRecord::found(
                 child.url.to_string(),
@@ -323,6 +369,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             next.speaks_for.clone_from(&record.speaks_for);
             self.queue_sitemap(&child.url, next)?;
         }
+        self.sitemaps.growth = None;
+        record.skipped_not_listed = std::mem::take(&mut self.sitemaps.not_listed);
         Ok(())
     }
 
@@ -331,8 +379,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         lease: &Lease,
         record: &SitemapRecord,
         via: Via,
-        url: &CrawlUrl,
-        fingerprint: Fingerprint,
+        growth: &mut Growth,
+        (url, fingerprint): (&CrawlUrl, Fingerprint),
     ) -> Result<Judged, CommitError> {
         let is_own = url.host() == lease.url.host();
         if !is_own && !record.speaks_for.iter().any(|host| host == url.host()) {
@@ -342,54 +390,45 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(outcome.into());
         }
         if let Some(part) = self.elsewhere(url.host()) {
+            if !growth.may_queue(url) {
+                return Ok(LinkOutcome::Growth.into());
+            }
+            growth.add(url.as_str().len());
             let marks = Marks::default();
             let sent = SentLink { url: url.to_string(), depth: DEPTH, redirects: 0, marks };
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             return Ok(LinkOutcome::Untested.into());
         }
         let finding = Finding::link(DEPTH, via);
-        let host = match self.host_within_budgets((lease.url.host(), lease.host), finding, url)? {
+        let own = (lease.url.host(), lease.host);
+        let is_new_host = url.host() != own.0 && self.frontier.known(url.host()).is_none();
+        if is_new_host && !growth.may_add_host() {
+            return Ok(LinkOutcome::Growth.into());
+        }
+        let host = match self.host_within_budgets(own, finding, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
-        let pack = || QueuedUrl::found(url, finding);
-        Ok(match self.frontier.admit_with(host, fingerprint, finding.priority(), is_own, pack)? {
-            Admitted::Queued => LinkOutcome::Queued.into(),
-            Admitted::Seen => LinkOutcome::Seen.into(),
-            Admitted::Untested => LinkOutcome::Untested.into(),
-            Admitted::Held(held) => Judged::Held(held),
-        })
+        self.admit_within(growth, host, is_own, (url, fingerprint), finding.priority(), finding)
     }
 
-    /// Enters a URL of a sitemap that stays out, once for each URL and reason as far as memory reaches.
-    fn refuse_url(
-        &mut self,
-        lease: &Lease,
-        url: &CrawlUrl,
-        fingerprint: Fingerprint,
-        outcome: LinkOutcome,
-        held: Option<String>,
-        now: Now,
-    ) {
-        if !self.is_new_skip(fingerprint, outcome) {
-            return;
-        }
-        self.totals.skipped += 1;
-        let layer = match outcome {
-            LinkOutcome::TooLong | LinkOutcome::TooDeep => Layer::Limit,
-            _ if held.is_some() => Layer::Trap,
-            _ => Layer::Scope,
+    /// Enters the URLs of a sitemap that stay out and wait for their entries, as many as the sitemap may add; the others are counted.
+    fn refuse_urls(&mut self, record: &mut SitemapRecord, growth: &mut Growth, refused: &mut Refused) {
+        let waiting = std::mem::take(&mut refused.waiting);
+        let (marks, entries): (Vec<_>, Vec<_>) =
+            waiting.into_iter().map(|(mark, outcome, entry)| ((mark, outcome), entry)).unzip();
+        let (count, bytes) = match self.settings.ledger {
+            LedgerLevel::Off => (entries.len(), 0),
+            _ => ledger::fitting(&entries, growth.left_for_skips()),
         };
-        self.decide(Decision {
-            at: now.wall,
-            url: url.to_string(),
-            host: url.host().to_owned(),
-            decision: Decided::Skipped,
-            layer,
-            reason: outcome.into(),
-            evidence: held.unwrap_or_else(|| "sitemap".to_owned()).into(),
-            via: Some(lease.url.to_string()),
-        });
+        growth.add(bytes);
+        refused.is_full = count < entries.len();
+        record.skipped_not_listed += (entries.len() - count) as u64;
+        for ((mark, outcome), entry) in marks.into_iter().zip(entries).take(count) {
+            self.is_new_skip(mark, outcome);
+            self.totals.skipped += 1;
+            self.decide(entry);
+        }
     }
 
     /// Enters a sitemap that isn't asked for.
@@ -401,9 +440,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         reason: impl Into<Reason>,
         evidence: Evidence,
     ) {
+        let url = crate::clean::clean_to(url, 2_048);
+        let words = evidence.words.as_ref().map_or(0, String::len);
+        if !self.sitemaps.may_enter(url.len() + words + REFUSAL) {
+            return;
+        }
         self.decide(Decision {
             at: self.clock.now().wall,
-            url: crate::clean::clean_to(url, 2_048),
+            url,
             host: host.to_owned(),
             decision: Decided::SitemapRefused,
             layer,
@@ -434,6 +478,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             words.push_str(if words.is_empty() { "" } else { "; " });
             words.push_str(detail);
         }
+        if record.skipped_not_listed > 0 {
+            let count = record.skipped_not_listed;
+            self.decide(not_listed_entry(lease.url.as_str(), lease.url.host(), count, now.wall));
+        }
         let reason = record.form.as_deref().filter(|_| record.state == SitemapState::Read);
         let evidence = Evidence::from(Some(words).filter(|words| !words.is_empty()));
         let evidence = Evidence { robots, ..evidence.with_request(request) };
@@ -447,6 +495,46 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             evidence,
             via: Some(record.from.clone()),
         });
+    }
+}
+
+/// Bytes of an entry about a refused sitemap beside its texts, at most.
+const REFUSAL: usize = 100;
+
+/// URLs of a sitemap that stay out.
+#[derive(Default)]
+struct Refused {
+    /// Those whose entries aren't made yet.
+    waiting: Vec<(Fingerprint, LinkOutcome, Decision)>,
+    met: FingerprintSet,
+    /// The sitemap may add no further entry.
+    is_full: bool,
+}
+
+/// So many of them wait at most.
+const REFUSED_AT_ONCE: usize = 2_048;
+
+fn refused_entry(
+    lease: &Lease,
+    url: &CrawlUrl,
+    outcome: LinkOutcome,
+    held: Option<String>,
+    now: Now,
+) -> Decision {
+    let layer = match outcome {
+        LinkOutcome::TooLong | LinkOutcome::TooDeep | LinkOutcome::Growth => Layer::Limit,
+        _ if held.is_some() => Layer::Trap,
+        _ => Layer::Scope,
+    };
+    Decision {
+        at: now.wall,
+        url: url.to_string(),
+        host: url.host().to_owned(),
+        decision: Decided::Skipped,
+        layer,
+        reason: outcome.into(),
+        evidence: held.unwrap_or_else(|| "sitemap".to_owned()).into(),
+        via: Some(lease.url.to_string()),
     }
 }
 

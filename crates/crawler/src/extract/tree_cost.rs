@@ -341,11 +341,11 @@ mod tests {
     fn attributes_count_as_nodes_and_many_in_a_tag_as_what_it_takes_to_compare_them() {
         let many =
             |count: usize, value: &str| (0..count).map(|n| format!(" a{n}{value}")).collect::<String>();
-        for value in ["", "=", "=x", "=\"x > y z\"", " = 'x > y z'", "=x/y", "/"] {
+        for value in ["", "=x", "=\"x > y z\"", " = 'x > y z'", "=x/y", "/"] {
             let plain = estimated("<p>").nodes;
             let nodes = |html: &str| estimated(html).nodes - plain;
             assert_eq!(nodes(&format!("<p{}>", many(40, value))), 10, "{value}");
-            assert_eq!(nodes(&format!("<p{}>", many(8_192, value))), 2_048 + 8_192 * 2, "{value}");
+            assert_eq!(nodes(&format!("<p{}>", many(512, value))), 128 + 64, "{value}");
             // The end tag itself counts for one.
             assert_eq!(nodes(&format!("<p></p{}>", many(40, value))), 11, "{value}");
         }

@@ -97,6 +97,12 @@ impl Response {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
+    /// Returns the bytes of the response as transferred: status line, header section and body.
+    pub fn sent_bytes(&self) -> usize {
+        let lines = self.lines().map(|(name, value)| name.len() + value.len() + ": \r\n".len());
+        "HTTP/1.1 200 \r\n\r\n".len() + lines.sum::<usize>() + self.wire_body.len()
+    }
+
     /// Returns the Content-Type field as sent.
     pub fn content_type(&self) -> Option<&str> {
         self.header("content-type")

@@ -328,14 +328,29 @@ impl<S: Store> Frontier<S> {
         own_host: bool,
         url: impl FnOnce() -> QueuedUrl,
     ) -> Result<Admitted, StoreError> {
+        // There is always a URL, so there is an answer.
+        let admitted = self.admit_if(id, fingerprint, priority, own_host, || Some(url()))?;
+        Ok(admitted.unwrap_or(Admitted::Seen))
+    }
+
+    /// As [`Frontier::admit_with`]; none, and nothing is changed, where `url` gives none for a URL that would be queued.
+    pub fn admit_if(
+        &mut self,
+        id: HostId,
+        fingerprint: Fingerprint,
+        priority: Priority,
+        own_host: bool,
+        url: impl FnOnce() -> Option<QueuedUrl>,
+    ) -> Result<Option<Admitted>, StoreError> {
         self.load(id)?;
         let host = &self.hosts[id];
         if !host.seen.is_loaded() {
             if !own_host && host.seen.count() > self.limits.seen_loaded_for_links {
-                self.host_mut(id).push(Priority::Untested, url());
+                let Some(url) = url() else { return Ok(None) };
+                self.host_mut(id).push(Priority::Untested, url);
                 self.queued += 1;
                 self.schedule_if_idle(id);
-                return Ok(Admitted::Untested);
+                return Ok(Some(Admitted::Untested));
             }
             self.load_seen(id)?;
         }
@@ -344,13 +359,13 @@ impl<S: Store> Frontier<S> {
         let host = &mut self.hosts[id];
         host.seen.used = ticks;
         if host.seen.contains(fingerprint) {
-            return Ok(Admitted::Seen);
+            return Ok(Some(Admitted::Seen));
         }
-        let url = url();
+        let Some(url) = url() else { return Ok(None) };
         if let Some(rules) = &self.traps
             && let Some(held) = traps::admit(rules, host, &url)
         {
-            return Ok(Admitted::Held(held));
+            return Ok(Some(Admitted::Held(held)));
         }
         host.seen.insert(fingerprint);
         self.seen_loaded += 1;
@@ -358,7 +373,7 @@ impl<S: Store> Frontier<S> {
         self.queued += 1;
         self.schedule_if_idle(id);
         self.evict_seen();
-        Ok(Admitted::Queued)
+        Ok(Some(Admitted::Queued))
     }
 
     /// Reads what [`Frontier::admit_with`] will look at for these URLs of a host, all at once: in a large seen set, look-ups one after the other would each wait for memory.

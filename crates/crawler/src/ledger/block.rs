@@ -51,6 +51,11 @@ pub(super) fn write(before: Head, after: Head, decisions: &[Decision]) -> Vec<u8
     out
 }
 
+/// The length of a value's columns, unpacked.
+pub(super) fn plain_len(value: &[u8]) -> usize {
+    crate::packed::unpacked_len(value.get(HEADER..).unwrap_or_default())
+}
+
 /// Reads a stored value.
 pub fn read(value: &[u8]) -> Result<Block, LedgerError> {
     let (before, after, plain) = open(value)?;

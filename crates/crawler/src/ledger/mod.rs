@@ -11,7 +11,7 @@ mod writer;
 
 pub use self::block::{Block, may_mention, read, read_saying};
 pub use self::verify::{Fault, Verdict, verify};
-pub use self::writer::{Ledger, State, count, entries_with, head, joint_head};
+pub use self::writer::{Ledger, State, count, entries_with, fitting, head, joint_head};
 
 use std::fmt;
 

@@ -357,6 +357,53 @@ fn no_value_is_longer_than_seventeen_of_a_leaf_may_be_and_few_entries_are_writte
     }
 }
 
+/// Hex digits that don't repeat.
+fn digits(of: u64, count: usize) -> String {
+    let pieces =
+        (0_u64..).map(|n| blake3::hash(&[of, n].map(u64::to_be_bytes).concat()).to_hex().to_string());
+    pieces.take(count.div_ceil(64)).collect::<String>()[..count].to_owned()
+}
+
+#[test]
+fn what_urls_begin_with_is_stored_once_for_many_entries_whatever_came_before() {
+    const ENTRIES: u64 = 2_000;
+    let found_on = |page: u64, n: u64| Decision {
+        url: format!("http://other.test/{}/{n}", digits(page, 1_900)),
+        decision: Decided::Skipped,
+        via: Some(format!("http://a.test/{}", digits(page + 100, 1_900))),
+        ..numbered(n)
+    };
+    let store = MemoryStore::default();
+    let mut ledger = Ledger::open(&store).unwrap();
+    // Few of these fill a value.
+    let long = (0..9).map(|n| Decision { url: format!("http://a.test/{}", digits(n, 1_500)), ..numbered(n) });
+    store.commit(ledger.append(long.collect()).unwrap()).unwrap();
+    let before: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
+    let all: Vec<_> = (0..ENTRIES).map(|n| found_on(n / 1_000, n)).collect();
+    let (fitting, estimated) = fitting(&all, 200_000);
+    assert_eq!(fitting, all.len());
+    store.commit(ledger.append(all).unwrap()).unwrap();
+    let added = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum::<usize>() - before;
+    assert!(
+        added < 200_000 && added <= estimated + estimated / 10,
+        "{added} bytes, estimated as {estimated}"
+    );
+    assert_eq!(entries(&store).len() as u64, ENTRIES + 9);
+}
+
+#[test]
+fn as_many_entries_fit_as_they_take_bytes() {
+    let all: Vec<_> = (0..500).map(|n| with_digests(n, 300)).collect();
+    let (_, bytes) = fitting(&all, usize::MAX);
+    assert_eq!(fitting(&all, bytes).0, 500);
+    for part in [2, 3, 10] {
+        let (count, taken) = fitting(&all, bytes / 8 / part);
+        assert!(count < 500 && taken <= bytes / 8 / part, "{count} take {taken}");
+    }
+    assert_eq!(fitting(&all, 0), (0, 0));
+    assert_eq!(fitting(&[], 0), (0, 0));
+}
+
 #[test]
 fn digests_of_a_page_take_little_more_than_their_bits() {
     let size = |with: bool| {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Head, LedgerError, block};
 use crate::causes::Cause;
-use crate::packed::{Filling, TARGET};
+use crate::packed::{Filling, LONGEST, TARGET};
 use crate::record::Decision;
 use crate::record::evidence::whole_micros;
 use crate::store::{Store, StoreError, Tree, Write};
@@ -206,7 +206,7 @@ impl Ledger {
                     break;
                 }
             }
-            let (count, value) = self.filling.fill(rest.len(), write);
+            let (count, value) = fill(&mut self.filling, rest.len(), write);
             writes.push(put(first, value));
             self.before = heads[count - 1];
             done += count;
@@ -216,6 +216,69 @@ impl Ledger {
         self.state.loose += done as u64;
     }
 }
+
+/// Returns how many of the first entries take no more than so many bytes, in values of their own, and how many they take at most. Cost: that of writing them, unless their
+/// texts show that all of them fit.
+pub fn fitting(entries: &[Decision], most: usize) -> (usize, usize) {
+    let texts = |entry: &Decision| {
+        let via = entry.via.as_ref().map_or(0, String::len);
+        let words = entry.evidence.words.as_ref().map_or(0, String::len);
+        (entry.url.len() + words + ENTRY, via + VALUE)
+    };
+    // A value has what its entries share once; the rest of it is theirs.
+    let (own, shared) =
+        entries.iter().map(texts).fold((0, 0), |(own, shared), (a, b)| (own + a, shared.max(b)));
+    let room = (TARGET * 3 / 4).saturating_sub(shared).max(ENTRY);
+    let all = own + (1 + own / room) * shared;
+    if all <= most {
+        return (entries.len(), all);
+    }
+    let head = Head::first(&[]);
+    let mut filling = Filling::new(MOST_ENTRIES, MOST_ENTRIES);
+    let (mut done, mut bytes) = (0, 0);
+    while done < entries.len() {
+        let rest = &entries[done..];
+        let (count, value) = fill(&mut filling, rest.len(), |count| block::write(head, head, &rest[..count]));
+        if bytes + KEY + value.len() > most {
+            break;
+        }
+        bytes += KEY + value.len();
+        done += count;
+    }
+    (done, bytes)
+}
+
+/// Fills a value as [`Filling::fill`] does. Where that is few entries, or they are much shorter than their texts, they share most of the value, as URLs do
+/// that begin with the same 2,000 characters: it gets more of them while these hardly make it longer, up to twice the usual length.
+fn fill(filling: &mut Filling, there: usize, write: impl Fn(usize) -> Vec<u8>) -> (usize, Vec<u8>) {
+    let (mut count, mut value) = filling.fill(there, &write);
+    let most = there.min(MOST_ENTRIES);
+    while count < most && (count < FEW || block::plain_len(&value) > SHARING * value.len()) {
+        let more = (2 * count).min(most);
+        let longer = write(more);
+        if longer.len() > 2 * LONGEST || longer.len() * count * 4 > value.len() * more * 3 {
+            break;
+        }
+        (count, value) = (more, longer);
+        filling.found(count);
+    }
+    (count, value)
+}
+
+/// Fewer entries in a value may share most of it.
+const FEW: usize = 8;
+
+/// Texts that are so many times longer than their value are mostly the same.
+const SHARING: usize = 5;
+
+/// Bytes of the numbers of an entry about a link, at most.
+const ENTRY: usize = 40;
+
+/// Bytes of a value beside its entries: heads, and a length for each column.
+const VALUE: usize = 160;
+
+/// Bytes of a key.
+const KEY: usize = 8;
 
 fn put(first: u64, value: Vec<u8>) -> Write {
     Write::put(Tree::Ledger, first.to_be_bytes(), value)

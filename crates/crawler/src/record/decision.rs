@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Decided, Evidence, Reason};
+use super::{Decided, Evidence, LinkOutcome, Reason};
 
 /// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,6 +54,23 @@ impl Layer {
         Self::Dedup,
         Self::Stop,
     ];
+
+    /// The layer that leaves out a link with this outcome.
+    pub fn of_skip(outcome: LinkOutcome) -> Self {
+        match outcome {
+            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => {
+                Self::Directive
+            }
+            LinkOutcome::TooLong
+            | LinkOutcome::TooManyRedirects
+            | LinkOutcome::RedirectLoop
+            | LinkOutcome::TooDeep
+            | LinkOutcome::Growth
+            | LinkOutcome::Type => Self::Limit,
+            outcome if outcome.is_trap() => Self::Trap,
+            _ => Self::Scope,
+        }
+    }
 
     /// The layer's name, as records and tables hold it.
     pub fn as_str(self) -> &'static str {

@@ -34,7 +34,7 @@ pub use self::forgotten::{Forget, ForgetRule};
 pub(crate) use self::link::unpack_links;
 pub use self::link::{LinkRecord, decode_links, encode_links};
 pub use self::page::{About, Archived, PageRecord, Withdrawn};
-pub(crate) use self::page::{BAD_JSON_LD, TELLING_HEADERS};
+pub(crate) use self::page::{BAD_JSON_LD, GROWTH, NOT_LISTED, TELLING_HEADERS};
 pub use self::page_state::PageState;
 pub use self::reason::{PlainReason, Reason};
 pub use self::repair::RepairRecord;

@@ -29,6 +29,12 @@ pub(crate) const TELLING_HEADERS: [&str; 3] = ["link", "refresh", "content-langu
 /// The word in `limits_hit` for a block of JSON-LD that isn't JSON, and was omitted.
 pub(crate) const BAD_JSON_LD: &str = "json-ld syntax";
 
+/// The word in `limits_hit` of a page whose skipped links aren't all in the ledger.
+pub(crate) const NOT_LISTED: &str = "not listed";
+
+/// The word in `limits_hit` of a page of which links weren't followed, since it may add only so much to the database.
+pub(crate) const GROWTH: &str = "growth";
+
 /// What a page says of itself beside title, description and keywords. Empty under noindex.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -150,6 +156,14 @@ pub struct PageRecord {
     /// Limits of reading that were hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits_hit: Vec<String>,
+    /// Statements of robots.txt beside those in `consent`, which has eight places of each claim at most; none until they are read from the
+    /// version that the record refers to.
+    #[serde(skip)]
+    pub consent_more: u64,
+    /// URLs found in it and skipped that are neither in the ledger nor queued, because a page may add only so much to the database. Each is
+    /// counted once.
+    #[serde(default, skip_serializing_if = "is_zero_long")]
+    pub skipped_not_listed: u64,
     /// The MIME type that a browser computes from Content-Type and first bytes, where it isn't the declared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
@@ -237,7 +251,19 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero_long(count: &u64) -> bool {
+    *count == 0
+}
+
 impl PageRecord {
+    /// Notes that a limit was reached, once.
+    pub(crate) fn hit_limit(&mut self, limit: &str) {
+        if !self.limits_hit.iter().any(|hit| hit == limit) {
+            self.limits_hit.push(limit.to_owned());
+        }
+    }
+
     /// Takes out the captures that are lost; true if that of the last response is one.
     pub(crate) fn lose(&mut self, at: Timestamp, is_lost: impl Fn(&Archived) -> bool) -> bool {
         let is_there = |capture: &Archived| !is_lost(capture);

@@ -105,9 +105,17 @@ pub struct SitemapRecord {
     /// URLs of it that were known already.
     #[serde(default)]
     pub seen: u64,
-    /// URLs of it that were refused: each is in the ledger.
+    /// URLs of it that were refused.
     #[serde(default)]
     pub refused: u64,
+    /// Of these, URLs that are not in the ledger, because a sitemap may add only so much to the database.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped_not_listed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl SitemapRecord {
@@ -132,6 +140,7 @@ impl SitemapRecord {
             queued: 0,
             seen: 0,
             refused: 0,
+            skipped_not_listed: 0,
         }
     }
 

@@ -50,6 +50,7 @@ pub(super) fn empty() -> Report {
             archived: 0,
             followed: 0,
             skipped: Vec::new(),
+            skipped_not_listed: 0,
             sitemaps_known: 0,
             sitemaps: Vec::new(),
             robots: Vec::new(),

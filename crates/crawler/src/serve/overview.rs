@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::figures::Counted;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
-use crate::quantity::{grouped, size};
+use crate::quantity::{count, grouped, size};
 use crate::record::in_words as words;
 use crate::view::{Activity, HostSummary, Summary};
 
@@ -226,6 +226,9 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
             section {
                 h2 { "Skipped, by reason" }
                 @if summary.skipped.is_empty() { p .quiet { "Nothing was skipped." } }
+                @if summary.skipped_not_listed > 0 {
+                    p { (count(summary.skipped_not_listed, "more URL")) " only counted: column " code { "skipped_not_listed" } " of table pages." }
+                }
                 (bars("Skipped URLs by reason", "Reason", &first(summary.skipped.iter().map(|skipped| {
                     (words(&skipped.what), link("/table/skipped", "where", &format!("reason = \"{}\"", skipped.what)), skipped.count)
                 }))))

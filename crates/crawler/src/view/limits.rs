@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::frontier::HostRecord;
-use crate::record::{BAD_JSON_LD, LinkOutcome, PageRecord, PlainReason, Reason};
+use crate::record::{BAD_JSON_LD, GROWTH, LinkOutcome, NOT_LISTED, PageRecord, PlainReason, Reason};
 use crate::sitemap::Fault;
 
 /// Counts by name of the limit.
@@ -66,6 +66,9 @@ impl Reached {
     }
 }
 
+/// What a page may add to the database; it has no key.
+const GROWTH_OF_DATABASE: &str = "growth of the database";
+
 /// The limit that cut the body.
 fn body_limit(record: &PageRecord) -> Option<&'static str> {
     match record.truncated.as_deref()? {
@@ -78,7 +81,7 @@ fn body_limit(record: &PageRecord) -> Option<&'static str> {
 /// The limit that kept a part of the body or of the links out of the crawl, if one did. Others shorten what is kept of a page, and
 /// no URL is missing for them.
 pub(super) fn cut_by(record: &PageRecord) -> Option<&'static str> {
-    const OF_LINKS: [&str; 3] = ["links", "link addresses", "href"];
+    const OF_LINKS: [&str; 4] = ["links", "link addresses", "href", GROWTH];
     let links = record.limits_hit.iter().find(|hit| OF_LINKS.contains(&hit.as_str()));
     body_limit(record).map(|_| "limits.max_body").or_else(|| links.and_then(|hit| of_page(hit)))
 }
@@ -107,7 +110,9 @@ fn of_page(hit: &str) -> Option<&'static str> {
         "header" => "page.header_bytes",
         "reference" => "page.reference_bytes",
         "anchor" => "page.anchor_bytes",
-        // No limit, but nothing is omitted silently.
+        GROWTH => GROWTH_OF_DATABASE,
+        // No limits, but nothing is omitted silently.
+        NOT_LISTED => "skipped URLs not listed",
         BAD_JSON_LD => "JSON-LD syntax",
         "tree nodes" => "page.tree_nodes",
         "tree depth" => "page.tree_depth",
@@ -136,6 +141,7 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
         LinkOutcome::TooDeep => Some("limits.max_depth"),
         LinkOutcome::TooLong => Some("limits.max_url_length"),
         LinkOutcome::TooManyRedirects => Some("limits.max_redirects"),
+        LinkOutcome::Growth => Some(GROWTH_OF_DATABASE),
         LinkOutcome::TrapDepth => Some("traps.depth"),
         LinkOutcome::TrapSegments => Some("traps.segments"),
         LinkOutcome::TrapRepeats => Some("traps.repeats"),

@@ -156,6 +156,11 @@ row! {
         resource: bool [detail],
         /// The host of the URL.
         host: String [names, detail],
+        /// URLs found on it and skipped that have no entry in the ledger and no row in `skipped`, since a page may add only so
+        /// much to the database ([limits.md](limits.md#what-a-page-may-add)). Each is counted once.
+        skipped_not_listed: u64 [detail],
+        /// Further lines of robots.txt with a statement that `consent` has: of each it has the first eight.
+        consent_more: u64 [detail],
     }
 }
 
@@ -384,6 +389,8 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         interval_days,
         fresh_for: record.fresh_s,
         resource: record.resource,
+        skipped_not_listed: record.skipped_not_listed,
+        consent_more: record.consent_more,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct SitemapSummary {
     pub seen: u64,
     /// URLs of it that were refused; the ledger says why.
     pub refused: u64,
+    /// Of these, URLs that the ledger doesn't have, since a sitemap may add only so much to the database.
+    pub skipped_not_listed: u64,
     /// Bytes, as decoded.
     pub bytes: u64,
     /// When that was known.
@@ -66,6 +68,7 @@ impl From<SitemapRecord> for SitemapSummary {
             queued: record.queued,
             seen: record.seen,
             refused: record.refused,
+            skipped_not_listed: record.skipped_not_listed,
             bytes: record.bytes,
             at: Moment(record.at),
             detail: record.detail,

@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::host_ids::HostIds;
 use super::ledger::decisions;
@@ -13,9 +14,10 @@ use super::lookup::{PageUrl, PageUrls};
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
+use super::row_sorter::host_of;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store::{self, StoredPage};
-use crate::record::{Decided, Decision, Layer, PlainReason, Reason, link_key};
+use crate::record::{Decided, Decision, Layer, LinkRecord, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -66,6 +68,16 @@ impl View {
         &self,
     ) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
         Ok(self.ledger_and_parked(page_store::scan(self.store()).map(answered))?.0)
+    }
+
+    /// Links that were skipped, of pages that count such URLs in place of listing them: those in the ledger are among them.
+    pub(crate) fn skipped_not_listed(&self) -> impl Iterator<Item = Result<SkippedRow, ViewError>> + '_ {
+        page_store::scan_with_links(self.store()).flat_map(|page| {
+            match page.map_err(ViewError::from).and_then(counting) {
+                Ok(rows) => rows.into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            }
+        })
     }
 
     fn ledger_and_parked(
@@ -157,6 +169,33 @@ impl View {
         url.judge(&mut decided, &mut waiting)?;
         Ok((decided.sorted()?, waiting.sorted()?))
     }
+}
+
+/// What of a page's record says that it counts skipped URLs.
+#[derive(Deserialize)]
+struct Counting {
+    url: String,
+    #[serde(default)]
+    skipped_not_listed: u64,
+}
+
+/// The skipped links of a page that counts some of them; none of another page.
+fn counting(page: StoredPage) -> Result<Vec<SkippedRow>, ViewError> {
+    let Counting { url: via, skipped_not_listed } = page.read()?;
+    if skipped_not_listed == 0 {
+        return Ok(Vec::new());
+    }
+    let skipped = page.links()?.into_iter().filter(|link| link.outcome.is_skip());
+    let row = |link: LinkRecord| SkippedRow {
+        host: host_of(&link.to).to_owned(),
+        url: link.to.into_string(),
+        reason: link.outcome.into(),
+        detail: Some(link.kind.into_owned()),
+        via: Some(via.clone()),
+        at: None,
+        layer: Layer::of_skip(link.outcome),
+    };
+    Ok(skipped.map(row).collect())
 }
 
 /// A page's fingerprint, and whether it was answered.

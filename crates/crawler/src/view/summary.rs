@@ -73,6 +73,9 @@ pub struct Summary {
     pub followed: u64,
     /// Skipped URLs, by reason, the most frequent first.
     pub skipped: Vec<Counted>,
+    /// Skipped URLs that no entry of the ledger and no row of table `skipped` has, as the pages and sitemaps count them that name them: a URL
+    /// that several name is counted for each.
+    pub skipped_not_listed: u64,
     /// Sitemaps known.
     pub sitemaps_known: u64,
     /// Sitemaps one by one, at most 200.
@@ -186,6 +189,7 @@ impl View {
             archived: pages.archived,
             followed: pages.followed,
             skipped,
+            skipped_not_listed: pages.not_listed,
             sitemaps_known: 0,
             sitemaps: Vec::new(),
             robots: self.robots_states(&mut reached)?,
@@ -201,6 +205,7 @@ impl View {
         for sitemap in self.sitemaps() {
             let sitemap = sitemap?;
             reached.sitemap(sitemap.detail.as_deref());
+            summary.skipped_not_listed += sitemap.skipped_not_listed;
             summary.sitemaps_known += 1;
             if summary.sitemaps.len() < SITEMAPS_LISTED {
                 summary.sitemaps.push(sitemap);
@@ -340,6 +345,8 @@ pub(super) struct Pages {
     noindex: u64,
     archived: u64,
     followed: u64,
+    /// URLs that they name and the ledger doesn't.
+    not_listed: u64,
     /// What keeps parts of them back, and URLs that aren't stored.
     held_back: HeldBackBy,
 }
@@ -352,6 +359,7 @@ impl Pages {
         self.indexed += u64::from(record.indexed);
         self.noindex += u64::from(record.is_withheld() && record.error.is_none());
         self.archived += u64::from(record.archived);
+        self.not_listed += record.skipped_not_listed;
         let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
         self.followed += u64::from(record.followed && is_success);
         if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {

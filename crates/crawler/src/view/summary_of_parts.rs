@@ -54,6 +54,7 @@ impl Summary {
             archived,
             followed,
             skipped,
+            skipped_not_listed,
             sitemaps_known,
             sitemaps,
             robots,
@@ -85,6 +86,7 @@ impl Summary {
         self.archived += archived;
         self.followed += followed;
         self.skipped = added(self.skipped, skipped);
+        self.skipped_not_listed += skipped_not_listed;
         self.sitemaps_known += sitemaps_known;
         self.sitemaps.extend(sitemaps);
         self.sitemaps.truncate(SITEMAPS_LISTED);

@@ -42,6 +42,10 @@ impl Summary {
         self.about(place, is_running, &mut page)?;
         self.visits(&mut page)?;
         page.counts(&format!("Skipped: {}", urls(self.totals.skipped)), &self.skipped)?;
+        if self.skipped_not_listed > 0 {
+            let count = urls(self.skipped_not_listed);
+            page.line(&format!("  and {count} only counted (column skipped_not_listed of table pages)"))?;
+        }
         if !self.limits.is_empty() {
             page.counts("Limits reached", &self.limits)?;
         }

@@ -45,6 +45,23 @@ impl FoundLink {
         self.kind == "redirect"
     }
 
+    /// What tells its target from others: its fingerprint, or a hash of the reference where it is no http URL.
+    pub fn mark(&self) -> Fingerprint {
+        match &self.target {
+            Ok((_, fingerprint)) => *fingerprint,
+            Err(text) => {
+                let hash = blake3::hash(text.as_bytes());
+                Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+            }
+        }
+    }
+
+    /// What of it is stored that differs from page to page.
+    pub(super) fn stored_part(&self) -> impl Serialize + '_ {
+        let to = self.target.as_ref().map_or_else(String::as_str, |(url, _)| url.as_str());
+        (to, self.kind, &self.rel, &self.text, self.nofollow, 0_u8, self.position, &self.hreflang)
+    }
+
     /// The link as it is stored, with what became of it.
     pub fn into_record(self, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {

@@ -6,6 +6,7 @@ mod ask;
 mod capture;
 mod clearance;
 mod found;
+mod growth;
 mod head;
 mod kept;
 mod outcome;
@@ -24,6 +25,7 @@ use self::capture::capture;
 use self::clearance::{Clearance, MayAsk, clearance};
 pub(crate) use self::clearance::{asked_gap, evidence};
 pub use self::found::FoundLink;
+pub use self::growth::Growth;
 use self::head::ask_head;
 pub use self::outcome::{
     Captured, Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, SitemapRead, UnwantedAnswer,

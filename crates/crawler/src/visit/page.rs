@@ -10,6 +10,7 @@ use url::Url;
 use super::found::{
     found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
 };
+use super::growth::Growth;
 use super::kept::Kept;
 use super::rules::PageRules;
 use super::text_marks::text_marks;
@@ -184,6 +185,8 @@ pub(super) fn read(
         fields,
         validators: validators(response, &mut kept),
         limits_hit: Vec::new(),
+        consent_more: 0,
+        skipped_not_listed: 0,
         mime_type: Some(document.computed)
             .filter(|computed| document.declared.as_ref() != Some(computed))
             .map(|computed| kept.header(&computed)),
@@ -244,6 +247,7 @@ pub(super) fn read(
         effects,
         denials,
         encoded: None,
+        growth: Growth::of(response.sent_bytes()),
     };
     match previous {
         Some(previous) => revisit::after(*previous, visited),

@@ -3,8 +3,10 @@
 use meta::Effects;
 
 use super::found::FoundLink;
-use crate::encoded::{Size, packed_size};
+use super::growth::Growth;
+use crate::encoded::{Size, json, packed_size};
 use crate::extract::MainText;
+use crate::packed::pack;
 use crate::record::{Archived, PageRecord};
 use crate::warc::Encoded;
 
@@ -37,6 +39,8 @@ pub struct Visited {
     pub denials: Option<String>,
     /// Bytes of record and links as they are stored, about, once they were counted.
     pub encoded: Option<usize>,
+    /// What the page may add to the database.
+    pub growth: Growth,
 }
 
 impl Visited {
@@ -48,6 +52,8 @@ impl Visited {
         let record = Size::of(&self.record);
         let links: usize = self.links.iter().map(packed_size).sum();
         self.encoded = Some(record.encoded + links);
+        self.lighten(record.encoded);
+        self.growth.estimate(record.encoded + links);
         size_of::<Self>()
             + record.memory
             + record.until_committed()
@@ -57,6 +63,50 @@ impl Visited {
             + self.denials.as_ref().map_or(0, String::len)
             + self.text.as_ref().map_or(0, |text| 2 * (text.text.len() + text.headings.len()))
             + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
+    }
+}
+
+impl Visited {
+    /// Takes the largest texts out of a record that takes more than half of what the page may add. `encoded`: its bytes before it is
+    /// compressed.
+    fn lighten(&mut self, encoded: usize) {
+        let most = self.growth.most() / 2;
+        if encoded <= most {
+            return;
+        }
+        for take_out in [drop_fields, drop_json_ld] {
+            if packed_record(&self.record) > most {
+                take_out(&mut self.record);
+            }
+        }
+    }
+
+    /// Compresses record and links to see how many bytes they take in the database, where that was only estimated. `links` are those of the
+    /// page. False if it was done before.
+    pub fn weigh(&mut self, links: &[FoundLink]) -> bool {
+        if !self.growth.is_estimate() {
+            return false;
+        }
+        let parts: Vec<_> = links.iter().map(FoundLink::stored_part).collect();
+        let links = postcard::to_stdvec(&parts).map_or(0, |bytes| pack(bytes).len());
+        self.growth.correct(packed_record(&self.record) + links);
+        true
+    }
+}
+
+fn packed_record(record: &PageRecord) -> usize {
+    json(record).map_or(0, |bytes| pack(bytes).len())
+}
+
+fn drop_fields(record: &mut PageRecord) {
+    if !std::mem::take(&mut record.fields).is_empty() {
+        record.hit_limit("fields");
+    }
+}
+
+fn drop_json_ld(record: &mut PageRecord) {
+    if !std::mem::take(&mut record.about.json_ld).is_empty() {
+        record.hit_limit("json-ld");
     }
 }
 
@@ -92,6 +142,7 @@ mod tests {
             effects: Effects::default(),
             denials,
             encoded: None,
+            growth: Growth::of(0),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::frontier::{HostCounts, HostState};
 use crate::ids::HostId;
 use crate::pace::{DelayReason, HostPace, as_the_site_sees};
 use crate::record::SitemapFound;
-use crate::visit::BacklogBytes;
+use crate::visit::{BacklogBytes, Growth};
 
 fn rules() -> Rules {
     Rules {
@@ -136,6 +136,7 @@ fn page(status: u16) -> Event {
         effects: Effects::default(),
         denials: None,
         encoded: None,
+        growth: Growth::default(),
     }))
 }
 

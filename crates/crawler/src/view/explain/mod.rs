@@ -10,7 +10,7 @@ pub use self::now::{HostNow, RobotsNow};
 pub use self::original::OriginalBody;
 
 use robots::StatusClass;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::words::Facts;
 use super::ledger::ledger_row;
@@ -19,7 +19,8 @@ use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
 use crate::ledger;
-use crate::record::{Decided, Decision, PageRecord};
+use crate::page_store;
+use crate::record::{Decided, Decision, Layer, PageRecord};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -98,11 +99,21 @@ impl View {
         let robots = self.robots_now(url, settings.as_ref())?;
         let host = self.host_now(url)?;
         let last_skip = decisions.iter().rev().find(|(_, decision)| decision.decision == Decided::Skipped);
+        let last_skip = last_skip.map(|(_, decision)| decision.clone());
+        let last_skip = match last_skip {
+            None if record.is_none() && queued.is_none() => self.not_listed(url)?,
+            known => known,
+        };
         let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), last_skip.is_some());
         let via = match (&record, &queued) {
             (Some(record), _) => self.page_url(record.via)?,
             (None, Some(queued)) => self.page_url(queued.via)?,
-            (None, None) => decisions.iter().rev().find_map(|(_, decision)| decision.via.clone()),
+            (None, None) => decisions
+                .iter()
+                .map(|(_, decision)| decision)
+                .chain(&last_skip)
+                .rev()
+                .find_map(|decision| decision.via.clone()),
         };
         let is_seed = record.is_some() || queued.is_some();
         let last_via = via.clone();
@@ -139,7 +150,6 @@ impl View {
             original: record.as_ref().and_then(|record| self.original_of(record)),
             decisions: Vec::new(),
         };
-        let last_skip = last_skip.map(|(_, decision)| decision.clone());
         let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
         story.conclude(&Facts {
             record: record.as_ref(),
@@ -180,6 +190,33 @@ impl View {
         Ok(found)
     }
 
+    /// How a URL was skipped that the ledger doesn't have, as the links of a page say that counts such URLs.
+    fn not_listed(&self, url: &CrawlUrl) -> Result<Option<Decision>, ViewError> {
+        for page in page_store::scan_with_links(self.store()) {
+            let page = page?;
+            let NotListed { skipped_not_listed } = page.read()?;
+            if skipped_not_listed == 0 {
+                continue;
+            }
+            let record = self.shown(page.record()?);
+            let link =
+                page.links()?.into_iter().find(|link| link.outcome.is_skip() && link.to == url.as_str());
+            if let Some(link) = link {
+                return Ok(Some(Decision {
+                    at: record.fetched_at,
+                    url: url.to_string(),
+                    host: url.host().to_owned(),
+                    decision: Decided::Skipped,
+                    layer: Layer::of_skip(link.outcome),
+                    reason: link.outcome.into(),
+                    evidence: link.kind.into_owned().into(),
+                    via: Some(record.url),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
         for block in self.decision_blocks_with(&[Decided::NotListed]) {
@@ -206,6 +243,13 @@ impl View {
         }
         Ok(hops)
     }
+}
+
+/// How many URLs a page counts that the ledger doesn't have.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NotListed {
+    skipped_not_listed: u64,
 }
 
 fn fate(record: Option<&PageRecord>, queued: bool, host: Option<&HostNow>, skipped: bool) -> Fate {

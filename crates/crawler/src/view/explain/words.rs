@@ -59,7 +59,8 @@ impl Explanation {
                 if facts.is_perhaps_unlisted {
                     self.may(
                         "a link from another page, if so far only pages under noindex and nofollow link to it: their links \
-                         are only counted (`not_listed` in `crawl show DIR ledger`)",
+                         are only counted (`not_listed` in `crawl show DIR ledger`); so are links of pages that may add no more to the \
+                         database",
                     );
                 }
             }
@@ -230,6 +231,10 @@ impl Explanation {
             (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred && evidence != "form" => (
                 format!("it is a resource of a page ({evidence}), not a page"),
                 vec!["`crawl resume DIR --resources`".to_owned()],
+            ),
+            (_, Reason::Link(LinkOutcome::Growth)) => (
+                "the page that links to it may add no more to the database".to_owned(),
+                vec!["a link from another page".to_owned(), AS_SEED.to_owned()],
             ),
             (_, Reason::Link(LinkOutcome::Type)) => (
                 format!("its type or size isn't wanted: {evidence}"),
