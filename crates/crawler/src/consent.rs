@@ -295,6 +295,11 @@ impl<S: Store> ConsentCache<S> {
         CachedFile { said, fetched_at: record.fetched_at, expires: record.expires }
     }
 
+    /// Reads a version as look-ups will, and keeps nothing of it.
+    pub fn try_reading(&self, record: &SiteFileRecord) {
+        drop(self.read(record));
+    }
+
     fn keep(&self, origin: &str, file: SiteFile, held: CachedFile) -> Arc<CachedFile> {
         let held = Arc::new(held);
         self.held.keep(kind(file), origin, Arc::clone(&held), held.memory());

@@ -24,6 +24,8 @@ pub enum ErrorKind {
     Dns,
     /// The page came, but reading it failed.
     Parse,
+    /// Reading it ended the process that did nothing else.
+    Crashed,
     /// The head of the response says that its type isn't wanted: its body wasn't read. No failure, and never on record as one.
     UnwantedType,
     /// The same of its size.
@@ -37,7 +39,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Timeout,
         Self::TooLarge,
         Self::Decode,
@@ -48,6 +50,7 @@ impl ErrorKind {
         Self::Dns,
         Self::BlockedAddress,
         Self::Local,
+        Self::Crashed,
     ];
 
     /// The kind of this name.
@@ -67,6 +70,7 @@ impl ErrorKind {
             Self::Tls => "tls",
             Self::Dns => "dns",
             Self::Parse => "parse",
+            Self::Crashed => "crashed",
             Self::UnwantedType => "unwanted_type",
             Self::UnwantedSize => "unwanted_size",
             Self::BlockedAddress => "blocked_address",

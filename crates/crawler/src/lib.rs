@@ -55,6 +55,7 @@ pub mod shared_text;
 pub mod sitemap;
 pub mod sorter;
 pub mod store;
+pub mod suspects;
 pub mod tables;
 pub mod trap;
 pub mod units;

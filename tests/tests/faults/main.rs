@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside the functions that the lint excepts")]
 
 mod archive;
+mod crashed;
 mod damage;
 mod disk;
 mod durable;

@@ -24,6 +24,7 @@ use crate::record::{LinkOutcome, Withdrawal};
 use crate::sitemap::SitemapLimits;
 use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
+use crate::suspects::Suspects;
 use crate::url::CrawlUrl;
 use crate::visit::{self, PageRules, ReadPool, Visited};
 use crate::wanted::Wanted;
@@ -576,6 +577,7 @@ impl<'a> Reading<'a> {
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),
             read_pool: ReadPool::default(),
+            suspects: Suspects::default(),
         };
         Self { rules, pages }
     }

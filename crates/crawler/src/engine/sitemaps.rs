@@ -230,6 +230,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::Sitemap(read) => {
                 let mut growth = Growth::of(request.as_ref().map_or(0, |request| request.bytes as usize));
                 robots = Some(read.robots.clone());
+                record.detail = None;
                 record.status = Some(read.status);
                 record.bytes = read.bytes;
                 self.sitemap_answered(lease, &mut record, &mut growth, *read, now)?;

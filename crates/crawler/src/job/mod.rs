@@ -1,5 +1,6 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
+pub(crate) mod crashed;
 mod descriptors;
 mod forget;
 mod index;
@@ -10,6 +11,7 @@ pub(crate) mod revisit;
 mod rules;
 mod scrub;
 mod seed;
+mod trial;
 
 pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
@@ -22,6 +24,7 @@ pub use self::rules::{
     consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache,
 };
 pub use self::seed::{QueuedSeeds, queue_seeds};
+pub use self::trial::read_response_alone;
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -53,6 +56,7 @@ pub use crate::removal::Removed;
 use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write, shared};
+use crate::suspects::{Suspects, Trials};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
 use crate::visit::{PageRules, Revisiting, VisitContext};
@@ -295,6 +299,11 @@ impl Job {
         Ok(queued)
     }
 
+    /// Queues the URLs again whose reading ended a process, and returns their number.
+    pub fn retry_crashed(&mut self, now: Timestamp) -> Result<u64, JobError> {
+        Ok(crashed::retry(&self.store, self.key, now)?)
+    }
+
     /// The output directory.
     pub fn dir(&self) -> &CrawlDir {
         &self.dir
@@ -335,6 +344,7 @@ impl Job {
             revisiting: Revisiting::of(Arc::clone(&store), self.revisiting || has_lost),
             pages: Arc::new(PageRules {
                 index: keeps_index,
+                suspects: Suspects::open(dir.root(), Trials::new(&self.run.1))?,
                 ..page_rules(settings, self.selectors, self.key)
             }),
             clock,
@@ -353,6 +363,7 @@ impl Job {
             skipped_urls,
             ..EngineParts::new(committer, listener)
         };
+        let pages = Arc::clone(&context.pages);
         let mut engine = Engine::open(engine, context, &store, self.scope, parts)?;
         let steering = Steering::stored(&*self.store)?;
         if steering.paused {
@@ -375,6 +386,10 @@ impl Job {
                 return Err(error.into());
             }
         };
+        if !matches!(summary.end, End::Forced) {
+            // Whatever didn't come to an end is read alone next time.
+            pages.suspects.finish();
+        }
         let done = !matches!(summary.end, End::Interrupted | End::Forced);
         if self.revisiting && summary.end == End::Complete {
             revisit::close(&*self.store)?;

@@ -15,6 +15,7 @@ use crate::origin_cache::OriginCache;
 use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
 use crate::store::Store;
+use crate::suspects::Suspects;
 use crate::url::FingerprintKey;
 use crate::visit::{PageRules, ReadPool};
 use crate::wanted::{TypeGlobs, Wanted};
@@ -122,6 +123,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         wanted: wanted(settings),
         key,
         read_pool: ReadPool::default(),
+        suspects: Suspects::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
+use crate::error_kind::ErrorKind;
 
 /// How a sitemap was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +143,12 @@ impl SitemapRecord {
             refused: 0,
             skipped_not_listed: 0,
         }
+    }
+
+    /// Whether reading it ended a process when it was asked for last.
+    pub fn is_crashed(&self) -> bool {
+        let crashed = ErrorKind::Crashed.as_str();
+        self.detail.as_deref().is_some_and(|detail| detail.starts_with(crashed))
     }
 
     /// Packs the record.

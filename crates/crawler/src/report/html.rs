@@ -95,7 +95,9 @@ fn state(report: &Report) -> Markup {
         Status::CompleteWithinLimits => {
             "Complete within limits: nothing remains but what a limit of the crawl keeps out."
         }
-        Status::Incomplete => "Incomplete: URLs or hosts remain that may be fetched.",
+        Status::Incomplete => {
+            "Incomplete: URLs or hosts remain that may be fetched, or reading one ended a process."
+        }
     };
     let end = summary.end.as_ref().map(|end| end.end.as_str());
     html! {

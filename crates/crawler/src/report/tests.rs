@@ -52,6 +52,7 @@ pub(super) fn empty() -> Report {
             skipped: Vec::new(),
             skipped_not_listed: 0,
             sitemaps_known: 0,
+            sitemaps_crashed: 0,
             sitemaps: Vec::new(),
             robots: Vec::new(),
             hosts_known: 0,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::SkippedRow;
 use super::moment::Moment;
+use crate::error_kind::ErrorKind;
 use crate::frontier::HostRecord;
 use crate::quantity;
 use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason, in_words};
@@ -14,7 +15,7 @@ use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason, in_words};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// URLs or hosts remain that may be fetched and weren't, or a seed can't be used.
+    /// URLs or hosts remain that may be fetched and weren't, reading a URL ended a process, or a seed can't be used.
     Incomplete,
     /// Nothing remains but what a limit of the crawl keeps out: a number of pages, a depth, the size of a body.
     CompleteWithinLimits,
@@ -142,6 +143,14 @@ fn robots_words(record: &HostRecord) -> String {
 }
 
 fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
+    let crashed = held.and_then(|held| held.reasons.get(ErrorKind::Crashed.as_str())).copied();
+    if let Some(crashed) = crashed {
+        let words = format!(
+            "incomplete: reading {} ended a process; `crawl resume DIR --retry-crashed` tries again",
+            urls(crashed)
+        );
+        return (Status::Incomplete, words);
+    }
     let failed = match record.counts.errors {
         0 => String::new(),
         errors => format!("; {} failed", urls(errors)),

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::moment::Moment;
 use super::open::{View, ViewError};
+use crate::error_kind::ErrorKind;
 use crate::record::{SitemapRecord, SitemapState};
 use crate::store::{Store, Tree};
 
@@ -77,6 +78,12 @@ impl From<SitemapRecord> for SitemapSummary {
 }
 
 impl SitemapSummary {
+    /// Reading it ended a process.
+    pub(crate) fn is_crashed(&self) -> bool {
+        let is_crashed = |detail: &String| detail.starts_with(ErrorKind::Crashed.as_str());
+        self.state == SitemapState::Failed.as_str() && self.detail.as_ref().is_some_and(is_crashed)
+    }
+
     /// One line for people.
     pub(crate) fn line(&self) -> String {
         let Self { url, state, urls, queued, seen, refused, .. } = self;

@@ -78,6 +78,9 @@ pub struct Summary {
     pub skipped_not_listed: u64,
     /// Sitemaps known.
     pub sitemaps_known: u64,
+    /// Those of them whose reading ended a process: the list says so of each.
+    #[serde(skip)]
+    pub sitemaps_crashed: u64,
     /// Sitemaps one by one, at most 200.
     pub sitemaps: Vec<SitemapSummary>,
     /// Origins by what their latest robots.txt meant and why, the most frequent first.
@@ -191,6 +194,7 @@ impl View {
             skipped,
             skipped_not_listed: pages.not_listed,
             sitemaps_known: 0,
+            sitemaps_crashed: 0,
             sitemaps: Vec::new(),
             robots: self.robots_states(&mut reached)?,
             hosts_known: 0,
@@ -207,6 +211,7 @@ impl View {
             reached.sitemap(sitemap.detail.as_deref());
             summary.skipped_not_listed += sitemap.skipped_not_listed;
             summary.sitemaps_known += 1;
+            summary.sitemaps_crashed += u64::from(sitemap.is_crashed());
             if summary.sitemaps.len() < SITEMAPS_LISTED {
                 summary.sitemaps.push(sitemap);
             }
@@ -384,7 +389,7 @@ impl Summary {
     /// How much of the crawl is there: as much as of the host that lacks most.
     fn worst(&self) -> Status {
         let runs = self.end.as_ref().is_some_and(|end| end.end == "running");
-        if self.hosts_incomplete > 0 || self.unusable_seeds > 0 || runs {
+        if self.hosts_incomplete > 0 || self.unusable_seeds > 0 || self.sitemaps_crashed > 0 || runs {
             return Status::Incomplete;
         }
         let of_sitemaps = self.limits.iter().any(|limit| limit.what.starts_with("sitemap."));

@@ -56,6 +56,7 @@ impl Summary {
             skipped,
             skipped_not_listed,
             sitemaps_known,
+            sitemaps_crashed,
             sitemaps,
             robots,
             hosts_known,
@@ -88,6 +89,7 @@ impl Summary {
         self.skipped = added(self.skipped, skipped);
         self.skipped_not_listed += skipped_not_listed;
         self.sitemaps_known += sitemaps_known;
+        self.sitemaps_crashed += sitemaps_crashed;
         self.sitemaps.extend(sitemaps);
         self.sitemaps.truncate(SITEMAPS_LISTED);
         self.robots = added(self.robots, robots);

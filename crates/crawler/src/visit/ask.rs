@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Requested, VisitContext};
+use super::{Requested, VisitContext, trial};
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind};
 use crate::frontier::{Permit, Work};
@@ -19,7 +19,7 @@ pub(super) struct Answered {
     pub(super) again: bool,
 }
 
-/// Asks the host of a permit for one of its URLs.
+/// Asks the host of a permit for one of its URLs. A body of a URL that is suspected is read alone first.
 pub(super) async fn ask<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
@@ -39,5 +39,6 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let is_stale = answer.as_ref().is_err_and(|error| error.stale);
     let has_other = booking.is_some_and(|booking| !booking.is_last);
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
+    let answer = trial::unless_it_dies(context, url, purpose, answer).await;
     Answered { answer, ended, requested, again }
 }

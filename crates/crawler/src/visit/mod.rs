@@ -18,6 +18,7 @@ mod robots_txt;
 mod rules;
 mod sitemap;
 mod text_marks;
+mod trial;
 mod visited;
 
 use self::ask::{Answered, ask};
@@ -36,6 +37,7 @@ pub(crate) use self::reread::reread;
 use self::robots_txt::ask_robots;
 pub use self::rules::PageRules;
 use self::sitemap::ask_sitemap;
+pub(crate) use self::trial::read_alone;
 pub use self::visited::Visited;
 
 use std::collections::HashSet;
@@ -168,6 +170,9 @@ async fn attempt<F: Fetch, S: Store>(
 
     // One request, one hop.
     let previous = previous(context, lease)?;
+    if previous.as_ref().is_some_and(|page| page.error.as_deref() == Some(ErrorKind::Crashed.as_str())) {
+        context.pages.suspects.add(lease.url.fingerprint(&context.pages.key));
+    }
     let is_new = previous.is_none() && !item.is_seed() && !item.has_head_seen();
     if is_new && context.pages.wanted.asks_head_first(lease.url.path_and_query()) {
         return Ok(ask_head(context, permit, asked, half_rate, evidence).await);
@@ -250,6 +255,7 @@ async fn read<F: Fetch, S: Store>(
     let bytes = response.body.len().max(response.wire_body.len());
     let _place = context.pages.read_pool.place(bytes).await?;
     let reading = move || {
+        let _noted = rules.noted(&page.url, &response.body);
         let mut visited = page::read(&rules, page, &response, requested);
         let held = rules.read_pool.hold(visited.measure());
         (visited, held)
@@ -295,6 +301,7 @@ async fn ask_file<F: Fetch, S: Store>(
     let _place = context.pages.read_pool.place(bytes).await;
     let (known, asked_for) = (Arc::clone(context), url.clone());
     let read = move || {
+        let _noted = answer.as_ref().ok().and_then(|response| known.pages.noted(&asked_for, &response.body));
         let may_ask = |target: &CrawlUrl| {
             Ok(match known.robots.lookup(&target.origin(), ended)? {
                 Known::Fresh(entry) | Known::Stale(entry) => {
@@ -305,7 +312,11 @@ async fn ask_file<F: Fetch, S: Store>(
         };
         let step = known.consent.answered(file, &asked_for, &answer, ended.wall, may_ask)?;
         let record = match step {
-            consent::SiteFileStep::Known(record) => Some(record),
+            consent::SiteFileStep::Known(record) => {
+                // Here, where it is noted: whatever it does is done before it is stored.
+                known.consent.try_reading(&record);
+                Some(record)
+            }
             consent::SiteFileStep::Again => None,
         };
         let size = record.as_ref().map(Size::of).unwrap_or_default();

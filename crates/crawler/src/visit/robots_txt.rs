@@ -112,6 +112,7 @@ async fn read_answer<F: Fetch, S: Store>(
         // Its rules are read where they hold.
         let robots = Arc::clone(context);
         let read = move || {
+            let _noted = answer.as_ref().ok().and_then(|response| robots.pages.noted(&url, &response.body));
             let captured = match &answer {
                 Ok(_) => capture(&robots, &url, RequestKind::Robots, &answer, requested)?,
                 Err(_) => None,
@@ -126,6 +127,7 @@ async fn read_answer<F: Fetch, S: Store>(
     let asking = if is_before { RobotsFetch::new(origin, url.clone()) } else { robots_fetch.clone() };
     let robots = Arc::clone(context);
     let read = move || {
+        let _noted = answer.as_ref().ok().and_then(|response| robots.pages.noted(&url, &response.body));
         let step = robots.robots.answered(&asking, &answer, ended)?;
         if let RobotsStep::Known(entry) = &step {
             entry.record_size();

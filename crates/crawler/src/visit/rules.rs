@@ -5,7 +5,8 @@ use meta::consent::Policy;
 use super::read_pool::ReadPool;
 use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
 use crate::sitemap::SitemapLimits;
-use crate::url::FingerprintKey;
+use crate::suspects::{self, Noted, Suspects};
+use crate::url::{CrawlUrl, FingerprintKey};
 use crate::wanted::Wanted;
 
 /// How pages are read in this crawl.
@@ -40,4 +41,15 @@ pub struct PageRules {
     pub key: FingerprintKey,
     /// Where they are read.
     pub read_pool: ReadPool,
+    /// Notes what is being read, and knows which URLs ended a process before.
+    pub suspects: Suspects,
+}
+
+impl PageRules {
+    /// Notes that a body of this URL is being read, until the value that this returns is dropped.
+    pub(super) fn noted(&self, url: &CrawlUrl, body: &[u8]) -> Option<Noted<'_>> {
+        let noted = self.suspects.note(url.fingerprint(&self.key));
+        suspects::abort_on_mark(body);
+        noted
+    }
 }

@@ -10,7 +10,7 @@ use super::outcome::Captured;
 use super::{BacklogBytes, Event, Outcome, Requested, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind, Response};
-use crate::frontier::Permit;
+use crate::frontier::{Permit, Work};
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
 use crate::sitemap;
@@ -29,6 +29,9 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     evidence: RobotsEvidence,
 ) -> Result<Outcome, StoreError> {
     let url = &permit.lease().url;
+    if matches!(&permit.lease().work, Work::Sitemap(record) if record.is_crashed()) {
+        context.pages.suspects.add(url.fingerprint(&context.pages.key));
+    }
     let Answered { answer, requested: request, again, .. } =
         ask(context, permit, url, RequestKind::Sitemap, Vec::new()).await;
     let mut captured = match &answer {
@@ -74,6 +77,7 @@ async fn read<F: Fetch, S: Store>(
     let limits = context.pages.sitemap_limits;
     let context = Arc::clone(context);
     tokio::task::spawn_blocking(move || {
+        let _noted = context.pages.noted(&url, &response.body);
         let ok = StatusClass::of(response.status).is_success();
         let is_cut = response.truncated.is_some();
         let sitemap = ok.then(|| sitemap::read(&response.body, is_cut, &url.to_url(), &limits));

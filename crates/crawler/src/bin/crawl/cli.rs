@@ -63,7 +63,7 @@ Exit codes:
   10  complete within limits, or ended by a limit; can be resumed with a higher one
   11  interrupted (Ctrl-C, SIGTERM); can be resumed
   12  forced to stop (second Ctrl-C); can be resumed
-  13  incomplete: URLs or hosts remain, or a seed can't be crawled; can be resumed
+  13  incomplete: URLs or hosts remain, one crashed, or a seed can't be crawled; can be resumed
   14  audit found a violation
 
 Output directory:

@@ -1,6 +1,5 @@
 //! `crawl search` and `crawl index`: full-text search, and its index.
 
-use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -109,11 +108,6 @@ pub(crate) struct IndexArgs {
 
 /// Hits without `--limit`.
 const LIMIT: u32 = 10;
-
-/// Returns whether this process is the one that reads a PDF file.
-pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bool {
-    arguments.nth(1).is_some_and(|argument| argument == search::PDF_ARGUMENT) && arguments.next().is_none()
-}
 
 /// Finds pages.
 pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32> {

@@ -49,13 +49,18 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use crawler::suspects;
 
 use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse};
 use crate::terminal::Console;
 
 fn main() -> ExitCode {
+    if is_called_with(suspects::TRIAL_ARGUMENT) {
+        return exit::status(crawler::job::read_response_alone());
+    }
+    suspects::may_start_trials();
     #[cfg(feature = "search")]
-    if full_text::is_pdf_reader(std::env::args_os()) {
+    if is_called_with(crawler::search::PDF_ARGUMENT) {
         return exit::status(crawler::search::read_pdf());
     }
     #[cfg(feature = "search")]
@@ -84,6 +89,12 @@ fn main() -> ExitCode {
         Err(_) => exit::UNEXPECTED,
     };
     exit::status(code)
+}
+
+/// Whether this process is one that reads a document alone: this is its only argument.
+fn is_called_with(argument: &str) -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|first| first == argument) && arguments.next().is_none()
 }
 
 #[cfg(feature = "cluster")]

@@ -6,7 +6,7 @@ use clap::Args;
 use crawler::config::units;
 use crawler::job::Revisit;
 
-use crate::resume::{self, ContinueArgs};
+use crate::resume::{self, Again, ContinueArgs};
 use crate::terminal::Console;
 
 /// Options of `recrawl`.
@@ -47,5 +47,6 @@ impl WhichArgs {
 
 /// Visits pages again.
 pub(crate) fn run(args: &RecrawlArgs, console: Console) -> anyhow::Result<i32> {
-    resume::resume(&args.continued, Some(args.which.revisit()), console)
+    let again = Again { revisit: Some(args.which.revisit()), crashed: false };
+    resume::resume(&args.continued, again, console)
 }

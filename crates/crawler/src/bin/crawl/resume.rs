@@ -23,11 +23,15 @@ that were skipped because of a limit or the scope are checked again if that sett
 
 Examples:
   crawl resume crawl-data --max-pages 20000
-  crawl resume crawl-data --max-depth 5 --scope domain")]
+  crawl resume crawl-data --max-depth 5 --scope domain
+  crawl resume crawl-data --retry-crashed")]
 pub(crate) struct ResumeArgs {
     /// Revisit pages last visited at least this long ago: `crawl recrawl DIR --older-than AGE`
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
+    /// Try the URLs again whose reading ended a process (`crashed`), each in a process of its own first
+    #[arg(long, help_heading = "Limits")]
+    retry_crashed: bool,
     #[command(flatten)]
     continued: ContinueArgs,
 }
@@ -86,11 +90,21 @@ pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
 pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     let older_than = args.revisit;
     let revisit = older_than.is_some().then_some(Revisit { older_than, changed_only: false });
-    resume(&args.continued, revisit, console)
+    resume(&args.continued, Again { revisit, crashed: args.retry_crashed }, console)
 }
 
-/// Resumes a crawl, and visits again which of its pages are due.
-pub(crate) fn resume(args: &ContinueArgs, revisit: Option<Revisit>, console: Console) -> anyhow::Result<i32> {
+/// What is visited again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Again {
+    /// Stored pages.
+    pub(crate) revisit: Option<Revisit>,
+    /// URLs whose reading ended a process.
+    pub(crate) crashed: bool,
+}
+
+/// Resumes a crawl, and visits again what is due.
+pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> anyhow::Result<i32> {
+    let Again { revisit, crashed } = again;
     let record = record_of(&args.dir)?;
     let loaded = load_of(&args.dir, &args.adjustable)?;
     loaded.product()?;
@@ -112,6 +126,10 @@ pub(crate) fn resume(args: &ContinueArgs, revisit: Option<Revisit>, console: Con
     if revisit.is_some() {
         let queued = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
         console.note(&format!("revisiting {}", count(queued, "page")));
+    }
+    if crashed {
+        let queued = job.retry_crashed(now).map_err(|error| crawling::with_exit_code(&error))?;
+        console.note(&format!("trying {} again whose reading ended a process", count(queued, "URL")));
     }
     // The directory is locked: no visitor comes in between.
     #[cfg(feature = "serve")]

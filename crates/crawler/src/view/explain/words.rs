@@ -8,6 +8,7 @@ use super::super::moment::Moment;
 use super::now::Hints;
 use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
+use crate::error_kind::ErrorKind;
 use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, in_words};
 
@@ -26,6 +27,7 @@ pub(super) struct Facts<'a> {
 /// What would change the answer where robots.txt denies.
 const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new crawl";
 const AS_SEED: &str = "the URL in the seed file of a new crawl";
+const RETRIED: &str = "`crawl resume DIR --retry-crashed` tries it again";
 const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` fetches it again";
 
 impl Explanation {
@@ -38,6 +40,13 @@ impl Explanation {
                 let kind = record.and_then(|record| record.error.clone()).unwrap_or_default();
                 let detail = record.and_then(|record| record.detail.clone()).unwrap_or_default();
                 let tries = record.map_or(0, |record| record.tries);
+                if kind == ErrorKind::Crashed.as_str() {
+                    self.answer = format!("fetched, and not read: {kind}: {detail}");
+                    self.may(format!(
+                        "another page at this URL, or another version of this program; {RETRIED}"
+                    ));
+                    return;
+                }
                 self.answer = format!("not fetched: all {tries} attempts failed: {kind} {detail}");
                 self.may(format!("a response from its host; {ASKED_AGAIN}"));
             }

@@ -1,0 +1,240 @@
+//! The process that reads one body and nothing else: this program, called with [`TRIAL_ARGUMENT`].
+//!
+//! It gets the body as its standard input, may take [`SECONDS`] of processor time and [`MEMORY`] of address space beside sixteen times
+//! the body, and may open no file and write none: the kernel ends it beyond that. It begins a group of processes, so that a Ctrl-C for the crawl isn't one for it.
+
+use std::io::{self, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, oneshot};
+
+/// The only argument of the process that reads a body alone.
+pub const TRIAL_ARGUMENT: &str = "__read-response";
+
+/// Processor time of one body, in seconds.
+const SECONDS: u64 = 60;
+
+/// Address space of the process, in bytes, beside what the body's size asks for.
+const MEMORY: u64 = 512 << 20;
+
+/// Stack of the thread that reads, in bytes: half of what the crawl's threads have, so that nothing fits there that doesn't fit here.
+const STACK: usize = 1 << 20;
+
+/// The exit code of a process that read nothing.
+const UNTRIED: i32 = 3;
+
+/// Tries of a body whose process somebody else may have ended.
+const TRIES: usize = 3;
+
+/// The variable of `abort_on_mark`.
+#[cfg(debug_assertions)]
+pub(super) const MARK: &str = "WHOLE_PROGRAM_ABORTS_ON";
+
+/// Whether this process is the program that reads a body with [`TRIAL_ARGUMENT`].
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process is the program `crawl`: without that no process is started, since nobody knows what another program does with
+/// [`TRIAL_ARGUMENT`].
+pub fn may_start_trials() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrialEnd {
+    /// The body was read.
+    Survived,
+    /// The process died; how, in words.
+    Died(String),
+    /// Nobody knows: no process could be started, or somebody ended it; why, in words.
+    Untried(String),
+}
+
+/// Starts the processes, one after the other.
+#[derive(Debug)]
+pub struct Trials {
+    program: PathBuf,
+    /// The settings of the crawl.
+    settings: Arc<str>,
+    turn: Semaphore,
+}
+
+impl Trials {
+    /// Finds the program; none where this process is another one. `settings` are those of the crawl, as TOML.
+    pub fn new(settings: &str) -> Option<Self> {
+        let program = IS_PROGRAM.load(Ordering::Relaxed).then(std::env::current_exe)?.ok()?;
+        Some(Self { program, settings: settings.into(), turn: Semaphore::new(1) })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_a_test() -> Self {
+        Self { program: PathBuf::new(), settings: "".into(), turn: Semaphore::new(1) }
+    }
+
+    /// Has a body read alone. `head` is one line, which says what it is; the settings follow it, and the body. Takes what starting a process takes,
+    /// some milliseconds, and reading the body.
+    pub async fn run(&self, head: String, body: Bytes) -> TrialEnd {
+        let untried = || TrialEnd::Untried("the crawl ends".to_owned());
+        let Ok(_turn) = self.turn.acquire().await else { return untried() };
+        let (program, settings) = (self.program.clone(), Arc::clone(&self.settings));
+        let (sender, ended) = oneshot::channel();
+        let trial = move || {
+            // Nobody waits for it where the crawl ends.
+            drop(
+                sender
+                    .send(try_often(&program, &[head.as_bytes(), b"\n", settings.as_bytes(), b"\0", &body])),
+            );
+        };
+        // No thread of the runtime, which waits for those at its end.
+        match std::thread::Builder::new().name("trial".to_owned()).spawn(trial) {
+            Ok(_) => ended.await.unwrap_or_else(|_| untried()),
+            Err(error) => TrialEnd::Untried(error.to_string()),
+        }
+    }
+}
+
+fn try_often(program: &PathBuf, parts: &[&[u8]]) -> TrialEnd {
+    let mut end = TrialEnd::Survived;
+    let mut kills = 0;
+    for _ in 0..TRIES {
+        end = match try_once(program, parts) {
+            Ok(status) => judge(status, &mut kills),
+            Err(error) => TrialEnd::Untried(error.to_string()),
+        };
+        if !matches!(end, TrialEnd::Untried(_)) {
+            break;
+        }
+    }
+    end
+}
+
+/// What the end of a process says. A process is killed by hand, or because the machine is out of memory; only the latter
+/// happens twice in a row.
+fn judge(status: ExitStatus, kills: &mut usize) -> TrialEnd {
+    let Some(signal) = status.signal() else {
+        return match status.code() {
+            Some(0) => TrialEnd::Survived,
+            Some(UNTRIED) | None => TrialEnd::Untried("the process could read nothing".to_owned()),
+            Some(code) => TrialEnd::Died(format!("exit code {code}")),
+        };
+    };
+    *kills += usize::from(signal == libc::SIGKILL);
+    let words = words_of(signal);
+    match signal {
+        libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT | libc::SIGPIPE | libc::SIGALRM => {
+            TrialEnd::Untried(words)
+        }
+        libc::SIGKILL if *kills < 2 => TrialEnd::Untried(words),
+        _ => TrialEnd::Died(words),
+    }
+}
+
+fn words_of(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGBUS => " (SIGBUS)",
+        libc::SIGILL => " (SIGILL)",
+        libc::SIGKILL => " (SIGKILL)",
+        libc::SIGXCPU => " (SIGXCPU: too much processor time)",
+        _ => "",
+    };
+    format!("signal {signal}{name}")
+}
+
+fn try_once(program: &PathBuf, parts: &[&[u8]]) -> io::Result<ExitStatus> {
+    let mut command = Command::new(program);
+    command.arg(TRIAL_ARGUMENT).env_clear().process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(debug_assertions)]
+    if let Some(mark) = std::env::var_os(MARK) {
+        command.env(MARK, mark);
+    }
+    let mut child = command.spawn()?;
+    if let Some(mut pipe) = child.stdin.take() {
+        let written = parts.iter().try_for_each(|part| pipe.write_all(part));
+        if written.is_err() {
+            // It ended before: its status says how.
+            drop(pipe);
+        }
+    }
+    child.wait()
+}
+
+/// What the process with [`TRIAL_ARGUMENT`] does: reads what [`Trials::run`] wrote to its standard input, and has `read` read it, which gets head,
+/// settings and body, and returns none where it can't begin. Gives the exit code.
+///
+/// A panic is no death: the crawl catches it, and the URL fails as `parse`.
+pub fn end_of_trial(read: impl FnOnce(&str, &str, Bytes) -> Option<()> + Send + 'static) -> i32 {
+    use io::Read as _;
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut input = Vec::new();
+    if io::stdin().lock().read_to_end(&mut input).is_err() {
+        return UNTRIED;
+    }
+    if limit_process(input.len() as u64).is_err() {
+        return UNTRIED;
+    }
+    let input = Bytes::from(input);
+    let reading = move || {
+        let settings = memchr::memchr(b'\n', &input)?;
+        let body = memchr::memchr(0, input.get(settings..)?)? + settings;
+        let text = |range| std::str::from_utf8(input.get(range)?).ok();
+        read(text(0..settings)?, text(settings + 1..body)?, input.slice(body + 1..))
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(reading);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Some(())) | Err(_)) => 0,
+        Ok(Ok(None)) | Err(_) => UNTRIED,
+    }
+}
+
+/// Sets the limits of this process.
+fn limit_process(bytes: u64) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limits = [
+        (Resource::Cpu, SECONDS),
+        (Resource::As, MEMORY + 16 * bytes),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, 3),
+    ];
+    for (resource, most) in limits {
+        // A limit that the user set is perhaps lower.
+        let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_that_died_by_itself_blames_its_body() {
+        let judged = |raw, kills| judge(ExitStatus::from_raw(raw), &mut { kills });
+        assert_eq!(judged(0, 0), TrialEnd::Survived);
+        // The low byte of a raw status is the signal, the next one the exit code.
+        for signal in [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGXCPU] {
+            assert!(matches!(judged(signal, 0), TrialEnd::Died(_)), "{signal}");
+        }
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL] {
+            assert!(matches!(judged(signal, 0), TrialEnd::Untried(_)), "{signal}");
+        }
+        assert!(matches!(judged(libc::SIGKILL, 1), TrialEnd::Died(_)), "twice: no memory");
+        assert!(matches!(judged(UNTRIED << 8, 0), TrialEnd::Untried(_)));
+        assert_eq!(judged(9 << 8, 0), TrialEnd::Died("exit code 9".to_owned()));
+    }
+
+    #[test]
+    fn a_process_that_cant_be_started_blames_nobody() {
+        let end = try_often(&PathBuf::from("/nowhere/at/all"), &[b"x"]);
+        assert!(matches!(end, TrialEnd::Untried(_)), "{end:?}");
+    }
+}

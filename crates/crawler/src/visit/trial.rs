@@ -1,0 +1,171 @@
+//! Reads a response of a suspected URL in a process of its own, before the crawl reads it: how it is handed over, and what the process does with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::page::{self, PageContext};
+use super::rules::PageRules;
+use super::{Requested, VisitContext};
+use crate::clock::Now;
+use crate::consent::{ConsentCache, SiteFileStep, SiteStatements};
+use crate::fetch::{
+    BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Truncation,
+};
+use crate::frontier::{QueuedUrl, RobotsFetch};
+use crate::record::{RobotsEvidence, SiteFile};
+use crate::robots_cache::{RobotsCache, RobotsStep};
+use crate::sitemap;
+use crate::store::Store;
+use crate::suspects::{self, TrialEnd};
+use crate::url::CrawlUrl;
+
+/// What a body is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum What {
+    Page,
+    Robots,
+    Sitemap,
+    SiteFile,
+}
+
+impl What {
+    fn of(purpose: RequestKind) -> Option<Self> {
+        match purpose {
+            RequestKind::Page | RequestKind::Resource => Some(Self::Page),
+            RequestKind::Robots => Some(Self::Robots),
+            RequestKind::Sitemap => Some(Self::Sitemap),
+            RequestKind::SiteFile => Some(Self::SiteFile),
+            // No body.
+            RequestKind::Head => None,
+        }
+    }
+}
+
+/// What is said of a body before it; JSON on one line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    what: What,
+    url: String,
+    status: u16,
+    headers: FieldLines,
+    is_cut: bool,
+}
+
+/// The answer, unless its URL is suspected and a process that reads it alone dies: then a failure that says so. Where that can't be tried, one of
+/// this machine.
+pub(super) async fn unless_it_dies<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    url: &CrawlUrl,
+    purpose: RequestKind,
+    answer: FetchResult,
+) -> FetchResult {
+    let suspects = &context.pages.suspects;
+    let fingerprint = || url.fingerprint(&context.pages.key);
+    let (Ok(response), Some(what)) = (&answer, What::of(purpose)) else { return answer };
+    let Some(trials) = suspects.trials_of(fingerprint) else { return answer };
+    let head = Head {
+        what,
+        url: url.to_string(),
+        status: response.status,
+        headers: response.headers.clone(),
+        is_cut: response.truncated.is_some(),
+    };
+    let end = match serde_json::to_string(&head) {
+        Ok(head) => trials.run(head, response.body.clone()).await,
+        Err(error) => TrialEnd::Untried(error.to_string()),
+    };
+    suspects.tried(fingerprint(), &end);
+    let (kind, words) = match end {
+        TrialEnd::Survived => return answer,
+        TrialEnd::Died(how) => {
+            let (status, bytes) = (response.status, response.body.len());
+            (
+                ErrorKind::Crashed,
+                format!("a process that read it alone ended with {how}; status {status}, {bytes} bytes"),
+            )
+        }
+        TrialEnd::Untried(why) => (ErrorKind::Local, format!("no process can read it alone: {why}")),
+    };
+    let error = FetchError::new(kind, &words);
+    Err(FetchError {
+        connected: true,
+        elapsed: response.elapsed,
+        received: response.wire_body.len() as u64,
+        ..error
+    })
+}
+
+/// Reads a body as a visit does, in the process that does nothing else. None where the head can't be read.
+pub(crate) fn read_alone<S: Store>(
+    rules: &PageRules,
+    robots: &RobotsCache<S>,
+    consent: &ConsentCache<S>,
+    head: &str,
+    body: Bytes,
+) -> Option<()> {
+    let Head { what, url, status, headers, is_cut } = serde_json::from_str(head).ok()?;
+    let url = CrawlUrl::parse(&url).ok()?;
+    let response = Response {
+        status,
+        version: "HTTP/1.1",
+        headers,
+        wire_body: body.clone(),
+        body,
+        content_encoding: None,
+        truncated: is_cut.then_some(Truncation::DecodedLimit),
+        remote: None,
+        tls: None,
+        response_head: None,
+        request_head: Vec::new(),
+        elapsed: Duration::ZERO,
+        permit: BodyPermit::default(),
+    };
+    suspects::abort_on_mark(&response.body);
+    let moment = Now { mono: Duration::ZERO, wall: jiff::Timestamp::UNIX_EPOCH };
+    match what {
+        What::Page => {
+            let requested = Requested {
+                started: moment,
+                ended: moment,
+                bytes: response.wire_body.len() as u64,
+                status: Some(status),
+                retry_after: None,
+                address: None,
+                unreached: false,
+                given_up: false,
+            };
+            let page = PageContext {
+                item: QueuedUrl::link(&url, 0, None),
+                url,
+                robots: RobotsEvidence::default(),
+                noindex: None,
+                said: SiteStatements::default(),
+                previous: None,
+            };
+            let mut visited = page::read(rules, page, &response, requested);
+            visited.measure();
+        }
+        What::Robots => {
+            let asked = RobotsFetch::new(url.origin(), url);
+            if let Ok(RobotsStep::Known(entry)) = robots.answered(&asked, &Ok(response), moment) {
+                entry.record_size();
+            }
+        }
+        What::Sitemap => {
+            sitemap::read(&response.body, is_cut, &url.to_url(), &rules.sitemap_limits);
+        }
+        What::SiteFile => {
+            let answer = Ok(response);
+            for file in [SiteFile::TdmRep, SiteFile::AiTxt] {
+                let step = consent.answered(file, &url, &answer, moment.wall, |_| Ok(false));
+                if let Ok(SiteFileStep::Known(record)) = step {
+                    consent.try_reading(&record);
+                }
+            }
+        }
+    }
+    Some(())
+}

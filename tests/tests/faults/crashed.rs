@@ -1,0 +1,217 @@
+//! Bodies that end the process that reads them: each costs one death of the crawl, and nothing but itself.
+//!
+//! No body is known that does. So the program, built with debug assertions, aborts while it reads one with [`MARK`]; a release build has no such thing.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use whole_program::program::{Crawl, Output, PATIENCE, binary};
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::{Scene, sorted};
+use crate::support::{pages, refetched, skipped, tree, wait_for};
+
+/// The variable with the text that ends the process.
+const VARIABLE: &str = "WHOLE_PROGRAM_ABORTS_ON";
+const MARK: &str = "ends-whoever-reads-this";
+
+/// Whether the program has what these tests need.
+fn can_abort() -> bool {
+    let program = fs::read(binary()).expect("the program can be read");
+    let has = program.windows(VARIABLE.len()).any(|text| text == VARIABLE.as_bytes());
+    if !has {
+        skipped("a release build can't be made to abort while it reads a body");
+    }
+    has
+}
+
+fn poison() -> Answer {
+    Answer::html(format!("<title>Poison</title><p>{MARK}"))
+}
+
+/// A crawl that aborts at the mark.
+fn aborting(crawl: Crawl) -> Crawl {
+    crawl.env(VARIABLE, MARK)
+}
+
+fn died(output: &Output) {
+    assert_eq!(output.code, None, "it should have died: {output}");
+}
+
+/// The URLs of the table of skipped ones that are there as crashed.
+fn crashed(scene: &Scene) -> Vec<String> {
+    let rows = scene.table("skipped");
+    let url = |row: &Value| row["url"].as_str().expect("a url").to_owned();
+    sorted(rows.iter().filter(|row| row["reason"] == "crashed").map(url).collect())
+}
+
+fn asked(scene: &Scene, url: &str) -> usize {
+    scene.server.pages().iter().filter(|asked| *asked == url).count()
+}
+
+/// Two trees of ten pages. In the middle of one there is a page that nobody survives.
+fn poisoned() -> (Scene, Vec<String>) {
+    let hosts = ["a.test", "b.test"];
+    let sites = hosts.iter().fold(Sites::new(), |sites, host| sites.tree(host, 11, Duration::ZERO));
+    let scene = Scene::new(sites);
+    scene.server.change("a.test", "/2", poison());
+    // What hangs on it alone isn't found.
+    let lost = ["/2", "/9", "/10"].map(|path| format!("http://a.test{path}"));
+    let all = hosts.iter().flat_map(|host| tree(host, 11)).filter(|url| !lost.contains(url));
+    (scene, sorted(all.collect()))
+}
+
+#[test]
+fn a_page_that_ends_the_process_is_skipped_and_all_others_are_crawled() {
+    if !can_abort() {
+        return;
+    }
+    let (scene, all) = poisoned();
+    let url = "http://a.test/2";
+    died(&aborting(scene.crawl()).run());
+    // One death is enough: incomplete, with the reason and what can be done.
+    let ended = aborting(scene.resume()).run();
+    let said = ended.expect(13).stdout.clone();
+    assert!(said.contains("a.test is incomplete") && said.contains("--retry-crashed"), "{ended}");
+    assert_eq!(pages(&scene.out()), all);
+    assert_eq!(crashed(&scene), [url]);
+    assert_eq!((asked(&scene, url), refetched(&scene)), (2, 1), "{:?}", scene.server.pages());
+    let row = scene.table("errors").into_iter().find(|row| row["url"] == url).expect("it is in the table");
+    assert_eq!(row["kind"], "crashed");
+    let detail = row["detail"].as_str().expect("a detail");
+    for part in ["SIGABRT", "status 200", "bytes"] {
+        assert!(detail.contains(part), "{detail}");
+    }
+    let explained = scene.look("explain", &[url]).stdout;
+    assert!(explained.contains("crashed") && explained.contains("--retry-crashed"), "{explained}");
+    scene.look("audit", &[]).expect(0);
+    assert!(scene.look("show", &[]).stdout.contains("incomplete"));
+
+    // Nothing asks for it by itself.
+    aborting(scene.resume()).run().expect(13);
+    assert_eq!(asked(&scene, url), 2);
+    // Whoever wants it tried again has it tried alone again.
+    let ended = aborting(scene.resume().args(["--retry-crashed"])).run();
+    ended.expect(13);
+    assert!(ended.stderr.contains("trying 1 URL again"), "{ended}");
+    assert_eq!((crashed(&scene), asked(&scene, url)), (vec![url.to_owned()], 3));
+
+    // With a program that survives it, it is a page as any other.
+    scene.resume().args(["--retry-crashed"]).run().expect(0);
+    assert_eq!(pages(&scene.out()).len(), all.len() + 1);
+    assert!(pages(&scene.out()).contains(&url.to_owned()) && crashed(&scene).is_empty());
+    scene.look("audit", &[]).expect(0);
+    assert!(!scene.out().join("reading").exists());
+    scene.assert_polite();
+}
+
+#[test]
+fn of_pages_read_at_the_same_time_only_the_one_is_blamed() {
+    if !can_abort() {
+        return;
+    }
+    let hosts: Vec<String> = (0..12).map(|n| format!("h{n}.test")).collect();
+    let filler = "<p>word word <a href=/>home</a>".repeat(6_000);
+    let mut sites = Sites::new();
+    for host in &hosts {
+        let body = if host == "h5.test" { format!("{filler}{MARK}") } else { filler.clone() };
+        sites = sites.page(host, "/", Answer::html(body));
+    }
+    let scene = Scene::new(sites);
+    died(&aborting(scene.crawl()).run());
+    aborting(scene.resume()).run().expect(13);
+    assert_eq!(crashed(&scene), ["http://h5.test/"]);
+    assert_eq!(pages(&scene.out()).len(), hosts.len() - 1);
+    scene.assert_polite();
+}
+
+#[test]
+fn a_kill_and_notes_that_are_old_or_damaged_blame_nobody() {
+    let hosts = ["a.test", "b.test", "c.test"];
+    let sites = hosts.iter().fold(Sites::new(), |sites, host| sites.tree(host, 40, Duration::from_millis(5)));
+    let scene = Scene::new(sites);
+    let notes = scene.out().join("reading");
+    let mut running = scene.crawl().start();
+    // What a machine may have of the file that lost its power.
+    let garbage: Vec<u8> = (0..999_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let half = |notes: Vec<u8>| notes[..notes.len() / 2].to_vec();
+    for damage in 0..5 {
+        wait_for(&scene, scene.server.count() + 6);
+        let output = running.kill();
+        assert!(matches!(output.code, None | Some(0)), "{output}");
+        let noted = fs::read(&notes).expect("it was reading something");
+        assert!(!noted.is_empty());
+        let noted = match damage {
+            0 => noted,
+            1 => Vec::new(),
+            2 => vec![0; 64],
+            3 => garbage.clone(),
+            _ => half(noted),
+        };
+        fs::write(&notes, noted).expect("the notes can be written");
+        running = scene.resume().start();
+    }
+    running.wait(PATIENCE).expect(0);
+    assert!(crashed(&scene).is_empty());
+    let all: Vec<String> = sorted(hosts.iter().flat_map(|host| tree(host, 40)).collect());
+    assert_eq!(pages(&scene.out()), all);
+    assert!(!notes.exists());
+    scene.assert_polite();
+}
+
+#[test]
+fn a_robots_txt_that_ends_the_process_is_unreachable() {
+    if !can_abort() {
+        return;
+    }
+    let hosts = ["poisoned.test", "good.test"];
+    let rules = format!("User-agent: *\nAllow: /\n# {MARK}\n");
+    let sites = hosts.iter().fold(Sites::new(), |sites, host| sites.tree(host, 5, Duration::ZERO));
+    let scene = Scene::new(sites.page("poisoned.test", "/robots.txt", Answer::content("text/plain", rules)));
+    died(&aborting(scene.crawl()).run());
+    let ended = aborting(scene.resume()).run();
+    assert!(ended.expect(13).stdout.contains("crashed"), "{ended}");
+    assert_eq!(pages(&scene.out()), sorted(tree("good.test", 5)), "no page without its rules");
+    assert!(scene.server.pages().iter().all(|url| !url.contains("poisoned")), "{:?}", scene.server.pages());
+    scene.look("audit", &[]).expect(0);
+    scene.assert_polite();
+}
+
+#[test]
+fn a_sitemap_that_ends_the_process_fails_and_is_tried_again() {
+    if !can_abort() {
+        return;
+    }
+    let host = "a.test";
+    let map = "http://a.test/map.txt";
+    let text = |body: String| Answer::content("text/plain", body);
+    let scene = Scene::new(
+        Sites::new()
+            .tree(host, 5, Duration::ZERO)
+            .page(host, "/robots.txt", text(format!("Sitemap: {map}\n")))
+            .page(host, "/map.txt", text(format!("http://a.test/only-there?{MARK}\n")))
+            .page(host, &format!("/only-there?{MARK}"), Answer::html("<title>Only there</title>")),
+    );
+    let state = || {
+        let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
+        let of_map = summary["sitemaps"].as_array().expect("a list").iter().find(|row| row["url"] == map);
+        let of_map = of_map.expect("it is in the list");
+        let detail = of_map["detail"].as_str().unwrap_or_default().to_owned();
+        (summary["status"].as_str().expect("a status").to_owned(), of_map["state"].clone(), detail)
+    };
+    died(&aborting(scene.crawl().args(["--sitemaps"])).run());
+    aborting(scene.resume()).run().expect(13);
+    let (status, of_map, detail) = state();
+    assert_eq!((status.as_str(), of_map.as_str()), ("incomplete", Some("failed")));
+    assert!(detail.starts_with("crashed") && detail.contains("SIGABRT"), "{detail}");
+    assert_eq!(pages(&scene.out()), sorted(tree(host, 5)));
+
+    aborting(scene.resume().args(["--retry-crashed"])).run().expect(13);
+    scene.resume().args(["--retry-crashed"]).run().expect(0);
+    let (status, of_map, _) = state();
+    assert_eq!((status.as_str(), of_map.as_str()), ("complete", Some("read")));
+    assert_eq!(pages(&scene.out()).len(), 6);
+    scene.look("audit", &[]).expect(0);
+    scene.assert_polite();
+}
