@@ -75,7 +75,7 @@ pub use self::objects::ObjectsError;
 #[cfg(feature = "object-storage")]
 pub use self::objects::{DownloadError, Downloaded, download};
 pub use self::reading::{Parts, ReadError, snapshot_views, view_of, views};
-pub use self::recrawl::{RecrawlError, recrawl};
+pub use self::recrawl::{RecrawlError, recrawl, retry_crashed};
 pub use self::schema::{Plan, Terms};
 pub use self::silent::Watch;
 pub use self::state::{

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::at_rest::{AtRest, AtRestError};
 use super::{Address, ClusterError};
 use crate::format::{FormatError, read_key};
-use crate::job::{Revisit, revisit};
+use crate::job::{Revisit, crashed, revisit};
 
 /// Why pages can't be queued again, or not all of them.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,24 @@ pub fn recrawl(
 ) -> Result<u64, RecrawlError> {
     let mut rest = AtRest::take(address, program, "crawl cluster recrawl")?;
     let queued = queue(&rest, which, now);
+    let given_back = rest.give_back();
+    let queued = queued?;
+    given_back?;
+    Ok(queued)
+}
+
+/// Queues the URLs again whose reading ended a process, as `crawl resume --retry-crashed` does on one machine, and returns their number. The crawl must be
+/// stopped or complete, and of this `program`; it isn't resumed.
+///
+/// # Errors
+/// See [`RecrawlError`]. Whatever fails can be done again.
+pub fn retry_crashed(address: &Address, program: &str, now: Timestamp) -> Result<u64, RecrawlError> {
+    let mut rest = AtRest::take(address, program, "crawl cluster resume --retry-crashed")?;
+    let key = rest.parts().first().map(|first| read_key(&**first)).transpose();
+    let queued = key.map_err(RecrawlError::from).and_then(|key| {
+        let Some(key) = key else { return Ok(0) };
+        Ok(rest.each(|_, part| Ok(crashed::retry(part, key, now)?))?.iter().sum())
+    });
     let given_back = rest.give_back();
     let queued = queued?;
     given_back?;

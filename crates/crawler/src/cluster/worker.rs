@@ -31,6 +31,7 @@ use crate::job::{JobError, Prepared, page_rules};
 use crate::pauses::PauseLog;
 use crate::post::{self, Series};
 use crate::store::{Store as _, StoreError, Tree};
+use crate::suspects::{Suspects, Trials};
 use crate::url::FingerprintKey;
 use crate::visit::PageRules;
 use crate::warc;
@@ -250,10 +251,12 @@ fn session(
         AddressKeeper::of(&settings, Arc::clone(layout.first()), member.id()).unzip();
     let sharing = keeper_of_addresses.map(|keeper| crawling.spawn(keeper.run()));
     // One for all partitions: it bounds the memory of what is read.
-    let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
+    let suspects = Suspects::open(dir.root(), Trials::new(&prepared.run.1))?;
+    let pages = PageRules { index: false, suspects, ..page_rules(&settings, prepared.selectors, key) };
+    let pages = Arc::new(pages);
     let shared = Arc::new(Shared {
         scope: prepared.scope,
-        pages: Arc::new(pages),
+        pages: Arc::clone(&pages),
         seed_hosts,
         run: prepared.run,
         key,
@@ -308,6 +311,7 @@ fn session(
         member.leave();
         return Ok(ended);
     }
+    pages.suspects.finish();
     crawling.block_on(withdrawals.carry_out());
     match ended {
         Session::Ended(_) => crawling.block_on(moving.finish()),

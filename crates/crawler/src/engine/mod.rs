@@ -5,6 +5,7 @@ mod address_pool;
 mod allowance;
 mod aside;
 mod busy;
+mod careful;
 mod entries;
 mod failure;
 mod gates;
@@ -45,6 +46,7 @@ use self::address::Addresses;
 pub use self::address_pool::AddressPool;
 pub use self::allowance::{Allowance, Share};
 use self::aside::Asides;
+use self::careful::Careful;
 use self::entries::URLS_REMEMBERED;
 use self::gates::Gates;
 use self::group::Group;
@@ -121,6 +123,8 @@ pub struct Engine<F, S> {
     steers: Steers,
     /// The other partitions, where this is one of a cluster's crawl.
     post: Option<Post>,
+    /// What the last owner of the partition may have died of.
+    careful: Careful,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -223,6 +227,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             ledger: settings.ledger,
             archive: context.pages.archive,
         };
+        // A crawl on one machine has notes.
+        let careful = if post.is_some() { Careful::of_partition(&**store)? } else { Careful::default() };
         let mut engine = Self {
             limits: Limits::new(&settings, allowance),
             settings,
@@ -244,6 +250,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             skipped_urls,
             steers,
             post,
+            careful,
         };
         engine.restore_pauses()?;
         engine.park_slow()?;

@@ -223,6 +223,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.reports.done.begun += 1;
             run.end_entered = false;
             let lease = permit.lease().clone();
+            if of == Use::Request {
+                self.suspect_first(&lease);
+            }
             let context = Arc::clone(&self.context);
             let only_judge = self.settings.plan;
             // Boxed: a visit's state is 10 KB, which the runtime would copy several times.

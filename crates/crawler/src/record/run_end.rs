@@ -15,5 +15,12 @@ pub struct EndRecord {
     pub at: Timestamp,
 }
 
+impl EndRecord {
+    /// The run hasn't ended, or its process died.
+    pub(crate) fn is_of_death(&self) -> bool {
+        self.end == "running"
+    }
+}
+
 /// Key of [`EndRecord`].
 pub(crate) const RUN_END: &str = "end";

@@ -6,6 +6,7 @@ mod address;
 #[cfg(feature = "object-storage")]
 mod bucket;
 mod commits;
+mod crashed;
 mod databases;
 mod equal_bodies;
 mod faults;

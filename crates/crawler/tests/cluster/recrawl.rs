@@ -14,7 +14,7 @@ fn recrawl(url: &str, options: &[&str]) -> (Option<i32>, serde_json::Value) {
 }
 
 /// Rows of a table.
-fn rows(url: &str, table: &str) -> Vec<serde_json::Value> {
+pub(crate) fn rows(url: &str, table: &str) -> Vec<serde_json::Value> {
     let exported = run(&["export", "--cluster", url, "--table", table, "--format", "jsonl"]);
     let lines = String::from_utf8(exported.stdout).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -16,7 +16,7 @@ use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
     self, Address, AtRestError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
-    NewLimits, ResumeError, State, Status, Terms, TransferError, Transferred, Watch,
+    NewLimits, RecrawlError, ResumeError, State, Status, Terms, TransferError, Transferred, Watch,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -182,6 +182,9 @@ pub(crate) struct ResumeArgs {
     /// Continue a crawl that was moved to a directory, which is deleted or never continued
     #[arg(long, help_heading = "Cluster")]
     take_back: bool,
+    /// Try URLs again whose reading ended a process (`crashed`), each alone first
+    #[arg(long, help_heading = "Limits")]
+    retry_crashed: bool,
 }
 
 /// Limits that take the place of those of the crawl.
@@ -633,6 +636,14 @@ fn at_rest_error(error: &AtRestError) -> anyhow::Error {
 }
 
 fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
+    if args.retry_crashed {
+        let queued =
+            cluster::retry_crashed(&args.database, PROGRAM, wall()).map_err(|error| match &error {
+                RecrawlError::Partitions(error) => at_rest_error(error),
+                _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
+            })?;
+        console.note(&format!("trying {} again whose reading ended a process", count(queued, "URL")));
+    }
     let before = continue_with(&args.database, &args.limits, args.take_back)?;
     let text = if console.json {
         format!("{}\n", json!({"v": 1, "event": "cluster_resume", "before": before.as_str()}))

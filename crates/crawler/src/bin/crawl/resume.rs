@@ -29,7 +29,7 @@ pub(crate) struct ResumeArgs {
     /// Revisit pages last visited at least this long ago: `crawl recrawl DIR --older-than AGE`
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
-    /// Try the URLs again whose reading ended a process (`crashed`), each in a process of its own first
+    /// Try URLs again whose reading ended a process (`crashed`), each alone first
     #[arg(long, help_heading = "Limits")]
     retry_crashed: bool,
     #[command(flatten)]

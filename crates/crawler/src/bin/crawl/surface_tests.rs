@@ -92,7 +92,7 @@ fn the_bare_form_takes_what_run_takes() {
     assert_eq!(options(&built()), options(&commands()["crawl run"]));
     let mut resume = options(&commands()["crawl resume"]);
     // There is nothing yet that a new crawl could visit again.
-    assert!(resume.remove("--revisit"));
+    assert!(resume.remove("--revisit") && resume.remove("--retry-crashed"));
     assert!(resume.is_subset(&options(&built())));
 }
 
@@ -257,9 +257,10 @@ fn the_document_holds_every_command_and_option_and_no_other() {
             own = own.difference(&of_run).cloned().collect();
         }
         if name == "crawl recrawl" {
-            // It takes the options of `resume` but for --revisit, and its section says so.
+            // It takes the options of `resume` but for --revisit and --retry-crashed, and its section says so.
             let mut of_resume = options(&commands()["crawl resume"]);
-            assert!(of_resume.remove("--revisit") && of_resume.is_subset(&own));
+            assert!(of_resume.remove("--revisit") && of_resume.remove("--retry-crashed"));
+            assert!(of_resume.is_subset(&own));
             own = own.difference(&of_resume).cloned().collect();
         }
         assert_eq!(rows.keys().cloned().collect::<BTreeSet<_>>(), own, "{name}");
