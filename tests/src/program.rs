@@ -178,6 +178,13 @@ impl Running {
         let _status = Command::new("sh").args(words).stderr(Stdio::null()).status();
     }
 
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        !self.over
+            && std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
+                .is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
     /// Waits for the end.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! What `run` and `resume` share: signals, progress, the summary at the end, the exit code.
+//! What `run` and `resume` share: progress, the summary at the end, the exit code.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -12,11 +12,12 @@ use crawler::live::{self, Answer, Order};
 use crawler::quantity::{count, size};
 use crawler::record::{Decision, in_words};
 use crawler::view::{self, Status};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::exit::{self, Stop};
 use crate::progress::Display;
+use crate::screen::Screen;
+use crate::signals;
 use crate::terminal::Console;
 
 /// Hosts that aren't complete and are named at the end.
@@ -25,30 +26,24 @@ const HOSTS_NAMED: usize = 10;
 /// Crawls, and gives the exit code.
 pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let out = job.dir().root().to_owned();
-    let display = Display::new(console);
     let log = job.dir().log().map_err(|error| with_exit_code(&error.into()))?;
-    crate::logging::start_above(console, Some(log), display.bar());
-    let display = Arc::new(Mutex::new(display));
+    let screen = Screen::start(Display::new(console), console)?;
+    let shown = screen.clone();
+    crate::logging::start_on(console, Some(log), move || shown.clone());
+    let (ask, asked) = watch::channel(Request::No);
+    let shown = screen.clone();
+    signals::listen(ask.clone(), move |words, typed| shown.stopping(words, typed))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let finished = runtime.block_on(async {
-        let (ask, asked) = watch::channel(Request::No);
         let (orders, ordered) = mpsc::unbounded_channel();
-        let display = Arc::clone(&display);
-        let control = Arc::new(Control {
-            ask: ask.clone(),
-            orders,
-            progress: Mutex::default(),
-            display: Arc::clone(&display),
-            console,
-        });
-        listen(ask, Arc::clone(&display), console)?;
-        let listener = listener(Arc::clone(&display), Arc::clone(&control), console);
+        let control = Arc::new(Control { ask, orders, progress: Mutex::default(), screen: screen.clone() });
+        let listener = listener(screen.clone(), Arc::clone(&control), console);
         // On a thread of the runtime: there a visit that ends wakes the crawl without the system's help.
         let running = tokio::spawn(job.with_control(control, ordered).run(asked, listener));
         let result = running.await.unwrap_or_else(|_| Err(JobError::Panicked));
-        display.lock().unwrap_or_else(PoisonError::into_inner).finish();
         result.map_err(|error| with_exit_code(&error))
     });
+    screen.finish();
     // What still runs on blocking threads holds nothing that has to be saved.
     runtime.shutdown_background();
     let finished = finished?;
@@ -109,46 +104,13 @@ fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
     }
 }
 
-/// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
-fn listen(ask: watch::Sender<Request>, display: Arc<Mutex<Display>>, console: Console) -> io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::spawn(async move {
-        loop {
-            let typed = tokio::select! {
-                _ = interrupt.recv() => true,
-                _ = terminate.recv() => false,
-            };
-            // `crawl stop` may have been the first.
-            let (request, words) = match *ask.borrow() {
-                Request::No => (
-                    Request::Drain,
-                    "finishing the requests in flight; send the signal again to stop at once",
-                ),
-                Request::Drain => (Request::Now, "stopping at once"),
-                Request::Now => break,
-            };
-            let mut display = display.lock().unwrap_or_else(PoisonError::into_inner);
-            if typed {
-                display.forget_typed();
-            }
-            display.stopping(words, console);
-            ask.send_replace(request);
-        }
-        // The channel stays open until the runtime ends.
-        std::future::pending::<()>().await;
-    });
-    Ok(())
-}
-
 /// Takes the orders of `crawl status`, `stop`, `pause`, `continue` and `set`.
 struct Control {
     ask: watch::Sender<Request>,
     orders: mpsc::UnboundedSender<Steer>,
     /// The latest; none before the first.
     progress: Mutex<Option<Progress>>,
-    display: Arc<Mutex<Display>>,
-    console: Console,
+    screen: Screen,
 }
 
 impl Control {
@@ -196,7 +158,7 @@ impl live::Control for Control {
             Order::Stop { now } => {
                 let words = if now { "stopping at once" } else { "stopping after the requests in flight" };
                 let said = format!("{words}: `crawl stop` by user {uid}");
-                self.display.lock().unwrap_or_else(PoisonError::into_inner).stopping(&said, self.console);
+                self.screen.stopping(&said, false);
                 // Entered first. A stop at once isn't waited for: the engine takes the order when it sees the request.
                 let answer = if now {
                     let (reply, _) = oneshot::channel();
@@ -226,19 +188,15 @@ fn decided(decision: &Decision) -> String {
     format!("{what}  {about}  ({}, {why}{evidence})", decision.layer)
 }
 
-fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>, console: Console) -> Listener {
-    let print = {
-        let display = Arc::clone(&display);
-        move |text: &str| display.lock().unwrap_or_else(PoisonError::into_inner).line(text)
-    };
+fn listener(screen: Screen, control: Arc<Control>, console: Console) -> Listener {
     Box::new(move |event| match event {
         CrawlEvent::Progress(progress) => {
             *control.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
-            display.lock().unwrap_or_else(PoisonError::into_inner).update(&progress);
+            screen.update(&progress);
         }
         CrawlEvent::Decided(decision) => {
             if console.verbose > 1 {
-                print(&decided(decision));
+                screen.line(decided(decision));
             }
             tracing::debug!(
                 target: crate::logging::DECISIONS,
@@ -253,7 +211,7 @@ fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>, console: Consol
         CrawlEvent::Page { url, status } => {
             // With every decision this one is among them.
             if console.verbose == 1 {
-                print(&format!("{status}  {url}"));
+                screen.line(format!("{status}  {url}"));
             }
             tracing::debug!(target: crate::logging::DECISIONS, url, status, "visited");
         }

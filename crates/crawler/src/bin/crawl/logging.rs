@@ -7,7 +7,6 @@ use std::io;
 use std::sync::Mutex;
 
 use crawler::clean::clean;
-use indicatif::ProgressBar;
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -24,12 +23,15 @@ pub(crate) const DECISIONS: &str = "crawl::decisions";
 
 /// Starts the log; a second call changes nothing.
 pub(crate) fn start(console: Console, file: Option<File>) {
-    start_above(console, file, None);
+    start_on(console, file, io::stderr);
 }
 
-/// Starts the log of a crawl: `file` is its JSON log; on a terminal, lines are printed above the live area.
-pub(crate) fn start_above(console: Console, file: Option<File>, bar: Option<ProgressBar>) {
-    let stderr = plain(console, move || Above(bar.clone()));
+/// Starts the log of a crawl: `file` is its JSON log, `screen` where lines are shown.
+pub(crate) fn start_on<W>(console: Console, file: Option<File>, screen: W)
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let stderr = plain(console, screen);
     let file = file.map(|file| {
         let layer = tracing_subscriber::fmt::layer().json().with_current_span(true).with_span_list(false);
         layer
@@ -51,24 +53,6 @@ where
     // Decisions are printed as lines of their own.
     let filter = targets(level(console)).with_target(DECISIONS, LevelFilter::OFF);
     layer.with_writer(Cleaning(writer)).with_filter(filter)
-}
-
-/// Standard error, above the live area if there is one.
-struct Above(Option<ProgressBar>);
-
-impl io::Write for Above {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let print = || io::stderr().lock().write_all(bytes);
-        match &self.0 {
-            Some(bar) => bar.suspend(print)?,
-            None => print()?,
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
-    }
 }
 
 /// Makes writers that clean.

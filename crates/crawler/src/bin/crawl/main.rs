@@ -34,9 +34,11 @@ mod robots_check;
 mod robots_history;
 mod run;
 mod schema;
+mod screen;
 #[cfg(feature = "serve")]
 mod serve;
 mod show;
+mod signals;
 mod steer;
 #[cfg(test)]
 mod surface_tests;

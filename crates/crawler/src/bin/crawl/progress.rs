@@ -49,11 +49,6 @@ impl Display {
         }
     }
 
-    /// The live area, for those who print above it.
-    pub(crate) fn bar(&self) -> Option<ProgressBar> {
-        if let Self::Live { bar, .. } = self { Some(bar.clone()) } else { None }
-    }
-
     /// Takes back the `^C` that the terminal has written behind the live area, whose last line is as wide as the terminal: the area would
     /// be cleared one line too low.
     pub(crate) fn forget_typed(&self) {
@@ -80,7 +75,12 @@ impl Display {
     /// Prints a line on stderr, above the live area.
     pub(crate) fn line(&self, text: &str) {
         // If stderr can't be written, there is nowhere to report it.
-        let print = || drop(writeln!(io::stderr().lock(), "{}", clean(text)));
+        self.write(format!("{}\n", clean(text)).as_bytes());
+    }
+
+    /// Writes lines as they are to stderr, above the live area.
+    pub(crate) fn write(&self, lines: &[u8]) {
+        let print = || drop(io::stderr().lock().write_all(lines));
         if let Self::Live { bar, .. } = self { bar.suspend(print) } else { print() }
     }
 

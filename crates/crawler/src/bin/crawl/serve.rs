@@ -10,10 +10,11 @@ use anyhow::Context;
 use clap::Args;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
+use crawler::engine::Stop as Request;
 #[cfg(feature = "cluster")]
 use crawler::serve::{Board, serve_worker};
 use crawler::serve::{Bound, PORT, ServeError, ServeOptions, Served, Server};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -143,13 +144,11 @@ pub(crate) fn run(args: &ServeArgs, console: Console) -> anyhow::Result<i32> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+        let (ask, mut asked) = watch::channel(Request::No);
+        crate::signals::listen(ask, |_, _| {})?;
         let server = start(bind(options)?, &name, console)?;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        // The sender lives as long as the process.
+        drop(asked.wait_for(|asked| *asked != Request::No).await);
         drop(server);
         Ok(exit::COMPLETE)
     })

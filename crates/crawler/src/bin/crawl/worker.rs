@@ -11,7 +11,6 @@ use crawler::crawl_dir::CrawlDir;
 use crawler::engine::Stop as Request;
 use crawler::quantity::{count, size};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::database::{address, database_error};
@@ -65,8 +64,7 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     let log = dir.log().map_err(|error| crate::crawling::with_exit_code(&error.into()))?;
     crate::logging::start(console, Some(log));
     let (ask, asked) = watch::channel(Request::No);
-    let signals = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    signals.block_on(async { listen(ask, console) })?;
+    crate::signals::listen(ask, move |words, _| console.note(words))?;
     let name = args.name.clone().unwrap_or_else(crawler::cluster::machine);
     let options = WorkerOptions {
         address: args.cluster.clone(),
@@ -90,7 +88,6 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
         last = figures;
     };
     let ended = cluster::work(&options, &dir, &asked, &mut tell);
-    signals.shutdown_background();
     let ended = ended.map_err(|error| with_exit_code(&error))?;
     let (code, words) = match ended {
         Ended::Complete => complete(&args.cluster)?,
@@ -135,28 +132,6 @@ fn progress(figures: &Figures) -> String {
         count(totals.pages, "page"),
         size(totals.bytes)
     )
-}
-
-/// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
-fn listen(ask: watch::Sender<Request>, console: Console) -> std::io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::spawn(async move {
-        for (request, words) in [
-            (Request::Drain, "finishing the requests in flight; send the signal again to stop at once"),
-            (Request::Now, "stopping at once"),
-        ] {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            console.note(words);
-            ask.send_replace(request);
-        }
-        // The channel stays open until the runtime ends.
-        std::future::pending::<()>().await;
-    });
-    Ok(())
 }
 
 fn with_exit_code(error: &WorkError) -> anyhow::Error {
