@@ -2,14 +2,19 @@
 //!
 //! Every response has a small budget of its own, so that small ones always get through. Beyond that it takes part of a
 //! pool, and beyond a megabyte of a second one, each at once and for the whole of what it may come to need there: nobody
-//! who waits for a pool holds part of it, so that none can wait for one another. The big ones take turns.
+//! who waits for a pool holds part of it, so that none can wait for one another. The big ones take turns. A body that arrives slowly
+//! while others wait for the part of a pool that it holds is given up: a server that sends a byte now and then holds up itself alone.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use super::deadline::MemoryWait;
+use crate::clock::instant;
 
 /// What every response has to itself, as sent and as decoded each.
 pub(super) const OWN: u64 = 64 << 10;
@@ -21,18 +26,40 @@ const MIDDLE_POOL: u64 = 24 << 20;
 const LARGE_POOL: u64 = 32 << 20;
 /// The unit of the pools.
 const UNIT: u64 = 1 << 10;
+/// How long a body may hold a part of a pool while others wait for it, whatever arrives.
+const UNDISTURBED: Duration = Duration::from_secs(5);
+/// Bytes a second that have to arrive after that.
+pub(super) const LEAST_RATE: u64 = 64 << 10;
 
 /// The pools.
 #[derive(Debug)]
 pub(super) struct BodyBudget {
     middle: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    /// Claims that wait for the first pool, and for the second.
+    waiting: [AtomicUsize; 2],
+}
+
+/// Counts a claim that waits, until this is dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Default for BodyBudget {
     fn default() -> Self {
         let pool = |bytes: u64| Arc::new(Semaphore::new((bytes / UNIT) as usize));
-        Self { middle: pool(MIDDLE_POOL), large: pool(LARGE_POOL) }
+        Self { middle: pool(MIDDLE_POOL), large: pool(LARGE_POOL), waiting: Default::default() }
     }
 }
 
@@ -58,6 +85,10 @@ pub(super) struct Claim<'a> {
     copies: u64,
     tier: Tier,
     held: Option<OwnedSemaphorePermit>,
+    /// Since when, and how many bytes had arrived then.
+    since: Option<(Instant, u64)>,
+    /// Bytes of the body as sent, up to now.
+    arrived: u64,
     /// Where the time of waiting is noted.
     wait: MemoryWait,
 }
@@ -74,7 +105,8 @@ impl<'a> Claim<'a> {
     pub(super) fn new(budget: &'a BodyBudget, announced: Option<u64>, limit: u64, codings: usize) -> Self {
         let wire = announced.unwrap_or(limit).min(limit);
         let (copies, wait) = (codings.min(2) as u64, MemoryWait::default());
-        Self { budget, wire, limit, copies, tier: Tier::Own, held: None, wait }
+        let tier = Tier::Own;
+        Self { budget, wire, limit, copies, tier, held: None, since: None, arrived: 0, wait }
     }
 
     /// Records in `wait` how long the claim waits.
@@ -84,6 +116,7 @@ impl<'a> Claim<'a> {
 
     /// Reserves `bytes` of the body as sent, and waits for them.
     pub(super) async fn wire(&mut self, bytes: u64) {
+        self.arrived = bytes;
         if bytes > MIDDLE {
             self.rise_to(Tier::Large, self.wire + self.copies * self.limit).await;
         } else if bytes > OWN {
@@ -109,20 +142,38 @@ impl<'a> Claim<'a> {
         }
     }
 
+    /// Whether it holds a part of a pool.
+    pub(super) fn holds_pool(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Whether others wait for the part of a pool that it holds, while its body arrives slowly.
+    pub(super) fn holds_up_others(&self) -> bool {
+        let Some((since, before)) = self.since else { return false };
+        let waiting = &self.budget.waiting[usize::from(self.tier == Tier::Large)];
+        let held = instant().saturating_duration_since(since);
+        let least = held.as_secs().saturating_mul(LEAST_RATE);
+        waiting.load(Ordering::Relaxed) > 0
+            && held >= UNDISTURBED
+            && self.arrived.saturating_sub(before) < least
+    }
+
     async fn rise_to(&mut self, tier: Tier, bytes: u64) {
         if tier <= self.tier {
             return;
         }
-        let (pool, size) = match tier {
-            Tier::Large => (&self.budget.large, LARGE_POOL),
-            _ => (&self.budget.middle, MIDDLE_POOL),
+        let (pool, size, waiting) = match tier {
+            Tier::Large => (&self.budget.large, LARGE_POOL, &self.budget.waiting[1]),
+            _ => (&self.budget.middle, MIDDLE_POOL, &self.budget.waiting[0]),
         };
         let units = bytes.min(size).div_ceil(UNIT);
         let _waiting = self.wait.begin();
+        let _counted = Counted::new(waiting);
         // The pools are never closed.
         if let Ok(permit) = Arc::clone(pool).acquire_many_owned(units as u32).await {
             // What was held of the first pool is part of what is held of the second.
             self.held = Some(permit);
+            self.since = Some((instant(), self.arrived));
         }
         self.tier = tier;
     }
@@ -195,6 +246,39 @@ mod tests {
         assert!(tokio::time::timeout(soon, middle.wire(MIDDLE)).await.is_ok(), "a middling one passes");
         held.pop();
         assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_arrives_slowly_is_in_the_way_once_others_wait() {
+        let budget = BodyBudget::default();
+        let soon = Duration::from_millis(1);
+        let pass = async |seconds: u64| tokio::time::advance(Duration::from_secs(seconds)).await;
+        let mut slow = Claim::new(&budget, None, 1 << 40, 0);
+        assert!(!slow.holds_pool());
+        slow.wire(MIDDLE + 1).await;
+        assert!(slow.holds_pool());
+        pass(60).await;
+        assert!(!slow.holds_up_others(), "nobody waits");
+        let mut other = Claim::new(&budget, None, LIMIT, 0);
+        {
+            let mut waits = std::pin::pin!(other.wire(MIDDLE + 1));
+            assert!(tokio::time::timeout(soon, waits.as_mut()).await.is_err());
+            assert!(slow.holds_up_others());
+            slow.wire(MIDDLE + 1 + 61 * LEAST_RATE).await;
+            assert!(!slow.holds_up_others(), "enough arrived");
+            pass(2).await;
+            assert!(slow.holds_up_others());
+        }
+        assert!(!slow.holds_up_others(), "the other one was given up");
+        drop(slow);
+        let mut fresh = Claim::new(&budget, None, 1 << 40, 0);
+        fresh.wire(MIDDLE + 1).await;
+        let mut waits = std::pin::pin!(other.wire(MIDDLE + 1));
+        assert!(tokio::time::timeout(soon, waits.as_mut()).await.is_err());
+        pass(4).await;
+        assert!(!fresh.holds_up_others(), "it has its turn");
+        pass(1).await;
+        assert!(fresh.holds_up_others());
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::{Host, Position, Url};
 
-use super::body_budget::{BodyBudget, Claim, MIDDLE, OWN};
+use super::body_budget::{BodyBudget, Claim, LEAST_RATE, MIDDLE, OWN};
 use super::clients::Clients;
 use super::connections::Connections;
 use super::deadline::{Late, MemoryWait, within};
@@ -116,9 +116,17 @@ impl HttpFetch {
         let mut claim = Claim::new(&self.budget, length(answer.body()), most, codings.len())
             .noting(&progress.memory_wait);
         let read = read_body(answer.body_mut(), limit, &mut claim, progress).await;
-        let (wire_body, is_over) = read.map_err(|error| {
-            let (kind, detail) = classify(&error, Stage::Body);
-            FetchError::new(kind, &detail)
+        let (wire_body, is_over) = read.map_err(|error| match error {
+            Unread::Client(error) => {
+                let (kind, detail) = classify(&error, Stage::Body);
+                FetchError::new(kind, &detail)
+            }
+            Unread::InTheWay => {
+                let detail = format!(
+                    "the body arrives at less than {LEAST_RATE} bytes a second, and others wait for the memory that it holds"
+                );
+                FetchError::new(ErrorKind::Timeout, &detail)
+            }
         })?;
         if let Some((_, unwanted)) = media.filter(|(most, _)| is_over && *most == limit) {
             return Err(unwanted_error(&unwanted));
@@ -412,13 +420,48 @@ async fn chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
     Ok(None)
 }
 
+/// Why a body wasn't read to its end.
+#[derive(Debug)]
+enum Unread {
+    Client(ClientError),
+    /// It arrives slowly, and others wait for the memory that it holds.
+    InTheWay,
+}
+
+impl From<ClientError> for Unread {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// How often a body that holds memory for which others may wait is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// As [`chunk`], unless the body is in the way of others.
+async fn chunk_in_turn(body: &mut Incoming, claim: &Claim<'_>) -> Result<Option<Bytes>, Unread> {
+    if !claim.holds_pool() {
+        return Ok(chunk(body).await?);
+    }
+    loop {
+        match tokio::time::timeout(LOOK, chunk(body)).await {
+            Ok(next) => {
+                let next = next?;
+                let is_in_the_way = next.is_some() && claim.holds_up_others();
+                return if is_in_the_way { Err(Unread::InTheWay) } else { Ok(next) };
+            }
+            Err(_) if claim.holds_up_others() => return Err(Unread::InTheWay),
+            Err(_) => {}
+        }
+    }
+}
+
 /// Reads the body up to `limit` bytes; says whether there is more. Waits for memory if it is large.
 async fn read_body(
     answer: &mut Incoming,
     limit: u64,
     claim: &mut Claim<'_>,
     progress: &mut Progress,
-) -> Result<(Bytes, bool), ClientError> {
+) -> Result<(Bytes, bool), Unread> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let Some(mut first) = chunk(answer).await? else { return Ok((Bytes::new(), false)) };
     let announced = length(answer).map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
@@ -431,7 +474,7 @@ async fn read_body(
             whole.extend_from_slice(&first);
             return Ok((whole.freeze(), true));
         }
-        let Some(next) = chunk(answer).await? else { break };
+        let Some(next) = chunk_in_turn(answer, claim).await? else { break };
         if whole.is_empty() {
             // The announcement may be a lie, so it isn't trusted with more than a page's worth.
             whole.reserve((first.len() + announced.max(next.len())).min(limit).min(OWN as usize));
