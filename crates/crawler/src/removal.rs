@@ -10,7 +10,9 @@ use crate::forgotten::Forgotten;
 use crate::frontier::HostId;
 use crate::pace::DelayReason;
 use crate::page_store;
-use crate::record::{Archived, Decided, Decision, Forget, ForgetRule, Layer, PlainReason, Withdrawal};
+use crate::record::{
+    Archived, Decided, Decision, Forget, ForgetRule, Layer, PlainReason, Withdrawal, pdf_was_read,
+};
 use crate::store::{AnyStore, Store, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::host_of;
@@ -152,6 +154,7 @@ fn remove_page(
     });
     let of_capture = |place| Withdrawal::new(&url, place, rule.at, &because);
     batch.withdrawals.extend(captures.into_iter().map(of_capture));
+    batch.removes.extend(pdf_was_read(&url, None));
     batch.pages.push(SettledPage {
         host,
         page,

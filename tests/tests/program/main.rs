@@ -34,6 +34,7 @@ mod scene;
 mod search;
 mod serve;
 mod sitemaps;
+mod slow;
 mod stop;
 mod stored_crawl;
 mod surface;

@@ -29,7 +29,7 @@ fn hits(scene: &Scene, arguments: &[&str]) -> Vec<Value> {
     lines.into_iter().filter(|line| line["kind"] == "hit").collect()
 }
 
-fn urls(scene: &Scene, arguments: &[&str]) -> Vec<String> {
+pub(crate) fn urls(scene: &Scene, arguments: &[&str]) -> Vec<String> {
     let path = |hit: &Value| hit["url"].as_str().unwrap_or_default().trim_start_matches("http://").to_owned();
     sorted(hits(scene, arguments).iter().map(path).collect())
 }
@@ -382,14 +382,14 @@ fn pause(length: Duration) {
 }
 
 /// A PDF file of one page with a line of text.
-fn pdf(text: &str) -> Vec<u8> {
+pub(crate) fn pdf(text: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
     pdf_with("", content.as_bytes(), &[])
 }
 
 /// A PDF file of one page: entries of the dictionary of its content, the content, and the contents of forms, of which the page may call
 /// the first and each the next one.
-fn pdf_with(entries: &str, content: &[u8], forms: &[String]) -> Vec<u8> {
+pub(crate) fn pdf_with(entries: &str, content: &[u8], forms: &[String]) -> Vec<u8> {
     const FORM: usize = 6;
     let called = |number: usize| format!("/XObject << /Form {} 0 R >>", FORM + number);
     let stream = |entries: &str, content: &[u8]| {
@@ -434,7 +434,7 @@ fn panicking_pdf() -> Vec<u8> {
 }
 
 /// A file of 700 KB whose content takes 700 MB: a line of text and blanks.
-fn inflating_pdf() -> Vec<u8> {
+pub(crate) fn inflating_pdf() -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(b"BT /F1 12 Tf 72 720 Td (Words of mbomb) Tj ET").expect("it is written");
     for _ in 0..700 {
@@ -444,7 +444,7 @@ fn inflating_pdf() -> Vec<u8> {
 }
 
 /// A file of 5 KB that calls forms that call forms: millions of operations, which take about a minute.
-fn slow_pdf() -> Vec<u8> {
+pub(crate) fn slow_pdf() -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td (Words of mslow) Tj ET {}", "/Form Do ".repeat(150));
     pdf_with("", content.as_bytes(), &["/Form Do ".repeat(150), "/Form Do ".repeat(150), "q Q ".repeat(150)])
 }
@@ -534,5 +534,6 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
     let built = scene.look("index", &["--json"]).expect(0).json();
     assert_eq!(built[0]["pages"], kept.len());
     assert!(built[0]["unread"].as_u64().unwrap() >= 4, "{}", built[0]);
+    assert!(built[0]["slow"].as_u64().unwrap() >= 1, "the bomb: {}", built[0]);
     assert_eq!(urls(&scene, &["*"]), kept);
 }

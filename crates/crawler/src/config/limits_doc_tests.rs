@@ -20,6 +20,8 @@ fn documented() -> BTreeMap<String, String> {
 #[test]
 fn the_document_holds_the_limits_with_their_defaults() {
     let mut rows = documented();
+    // The name of a limit without a key has no dot.
+    rows.retain(|name, _| name.contains('.'));
     let defaults = load(&CliOverrides::default(), [], None).unwrap();
     let whole = ["limits.", "traps.", "page.", "sitemap."];
     for (key, value, _) in defaults.entries() {

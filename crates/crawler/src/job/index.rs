@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::JobError;
 use crate::commit::Indexer;
 use crate::config::Settings;
+use crate::record::clear_unread_texts;
 use crate::store::AnyStore;
 
 /// The full-text index, and an index that is being built.
@@ -29,6 +30,7 @@ pub(super) fn start(
     purge: bool,
 ) -> Result<(Index, Option<Box<dyn Indexer>>), JobError> {
     if !settings.index.enabled {
+        clear_unread_texts(&**store)?;
         remove(root)?;
         return Ok((None, None));
     }
@@ -39,6 +41,7 @@ pub(super) fn start(
             "this crawl is large and has no full-text index of this version, so the run keeps none; run `crawl index {}` after it",
             root.display()
         );
+        clear_unread_texts(&**store)?;
         remove(root)?;
         return Ok((None, None));
     };
@@ -58,27 +61,47 @@ pub(super) fn start(
 #[cfg(not(feature = "search"))]
 pub(super) fn start(
     root: &Path,
-    _: &AnyStore,
+    store: &AnyStore,
     _: &Settings,
     _: Timestamp,
     _: bool,
 ) -> Result<(Index, Option<Box<dyn Indexer>>), JobError> {
+    clear_unread_texts(&**store)?;
     remove(root)?;
     Ok(((), None))
 }
 
-/// Waits until the index holds everything.
+/// Waits until the index holds everything. PDF files that wait to be read wait for the next run once `leave` returns.
 #[cfg(feature = "search")]
-pub(super) fn finish(index: Index, purge: bool) -> Result<(), JobError> {
-    match index {
-        Some(indexing) => Ok(indexing.finish(purge)?),
-        None => Ok(()),
+pub(super) async fn finish(
+    index: Index,
+    purge: bool,
+    leave: impl Future<Output = ()>,
+) -> Result<(), JobError> {
+    let Some(indexing) = index else { return Ok(()) };
+    let told = indexing.told();
+    let mut finishing = tokio::task::spawn_blocking(move || indexing.finish(purge));
+    let finished = tokio::select! {
+        // A run that has to leave them begins none.
+        biased;
+        () = leave => {
+            told.leave();
+            finishing.await
+        }
+        finished = &mut finishing => finished,
+    };
+    let left = finished.map_err(|_| JobError::Panicked)??;
+    if left > 0 {
+        tracing::warn!(
+            "PDF files whose text isn't in the full-text index yet: {left}; the next run or `crawl index DIR` reads them"
+        );
     }
+    Ok(())
 }
 
 #[cfg(not(feature = "search"))]
-#[expect(clippy::unnecessary_wraps, reason = "with search it can fail")]
-pub(super) fn finish((): Index, _: bool) -> Result<(), JobError> {
+#[expect(clippy::unused_async, reason = "with search it waits")]
+pub(super) async fn finish((): Index, _: bool, _: impl Future<Output = ()>) -> Result<(), JobError> {
     Ok(())
 }
 

@@ -374,6 +374,7 @@ impl Job {
         if let Err(error) = &server {
             tracing::warn!("no other command can read the crawl while it runs: {error}");
         }
+        let max_time = settings.limits.max_time;
         let ran = engine.run(stop.clone()).await;
         let written = engine.into_written_files();
         let summary = match ran {
@@ -381,7 +382,7 @@ impl Job {
             Err(error) => {
                 // Where the index is what failed, its thread knows how.
                 if matches!(error, CommitError::Index(_)) {
-                    index::finish(index, false)?;
+                    index::finish(index, false, std::future::ready(())).await?;
                 }
                 return Err(error.into());
             }
@@ -396,9 +397,11 @@ impl Job {
         }
         let account = match summary.end {
             End::Forced => None,
-            End::Interrupted => account(Arc::clone(&self.store), Arc::clone(&dir), stop, PATIENCE).await?,
+            End::Interrupted => {
+                account(Arc::clone(&self.store), Arc::clone(&dir), stop.clone(), PATIENCE).await?
+            }
             End::Complete | End::Limit(_) => {
-                account(Arc::clone(&self.store), Arc::clone(&dir), stop, Duration::MAX).await?
+                account(Arc::clone(&self.store), Arc::clone(&dir), stop.clone(), Duration::MAX).await?
             }
         };
         if settings_keep_archive && !matches!(summary.end, End::Forced) {
@@ -412,9 +415,8 @@ impl Job {
         let scrub_due = done && scrub::is_due(&*self.store)?;
         // A run that has to end at once leaves the rest to the next one.
         if !matches!(summary.end, End::Forced) {
-            tokio::task::spawn_blocking(move || index::finish(index, scrub_due))
-                .await
-                .map_err(|_| JobError::Panicked)??;
+            let rest = max_time.map(|most| most.saturating_sub(clock.now().mono));
+            index::finish(index, scrub_due, asked_to_stop(stop, rest)).await?;
         }
         if let Ok(server) = server {
             let grace = if matches!(summary.end, End::Forced) { Duration::ZERO } else { GRACE };
@@ -475,6 +477,21 @@ pub struct Finished {
     pub summary: Summary,
     /// What the crawl holds, as `crawl show` has it; none where the run ended before it was counted.
     pub account: Option<view::Summary>,
+}
+
+/// Returns when somebody asks the run to stop, or has asked before, or when `rest` has passed.
+#[expect(clippy::disallowed_methods, reason = "the run is over: this waits for its own work, not for a site")]
+async fn asked_to_stop(mut stop: watch::Receiver<Stop>, rest: Option<Duration>) {
+    let asked = async {
+        // A sender that is gone asks for nothing.
+        if stop.wait_for(|stop| *stop != Stop::No).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = asked => {}
+        () = tokio::time::sleep(rest.unwrap_or(Duration::MAX)) => {}
+    }
 }
 
 /// How long somebody who interrupts a crawl waits for its counts.

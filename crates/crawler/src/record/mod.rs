@@ -20,6 +20,7 @@ mod site_file;
 mod sitemap;
 mod stored;
 mod uncommitted;
+mod unread_text;
 mod withdrawal;
 mod withheld;
 mod words;
@@ -49,6 +50,12 @@ pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
 pub(crate) use self::stored::FoundLinks;
 pub use self::stored::{Seal, Stored, StoredKind};
 pub(crate) use self::uncommitted::Uncommitted;
+pub use self::unread_text::UnreadText;
+#[cfg(feature = "search")]
+pub(crate) use self::unread_text::{
+    WaitingPdf, clear_waiting_pdfs, has_unread_texts, pdf_outcome, waiting_pdfs,
+};
+pub(crate) use self::unread_text::{clear_unread_texts, pdf_was_read, unread_text, unread_texts};
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 pub use self::words::{OtherWord, in_words};

@@ -288,6 +288,12 @@ impl PageRecord {
         self.unavailable_after.is_some_and(|date| date <= now)
     }
 
+    /// The MIME type of its body, in lower case and without parameters: as its first bytes tell, or else as declared.
+    pub(crate) fn media_type(&self) -> Option<String> {
+        let declared = self.content_type.as_deref().and_then(|value| value.split(';').next()).map(str::trim);
+        Some(self.mime_type.as_deref().or(declared)?.to_ascii_lowercase())
+    }
+
     /// Every capture in the archive, that of the last response last.
     pub fn captures(&self) -> impl Iterator<Item = &Archived> {
         self.earlier.iter().chain(&self.unchanged).chain(&self.warc)

@@ -1,14 +1,18 @@
 //! Reads the text of a page from its response in the archive.
 
+use std::borrow::Cow;
 use std::path::Path;
 
+use bytes::Bytes;
+
 use super::document::{Document, Kind};
-use super::pdf;
+use super::pdf::{self, NotRead};
+use super::sites::Sites;
 use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
 use crate::fetch::decode_body;
-use crate::record::PageRecord;
+use crate::record::{PageRecord, UnreadText};
 use crate::url::CrawlUrl;
-use crate::warc::{Directories, Location};
+use crate::warc::{Directories, Location, Record};
 
 /// Reads texts from an archive.
 #[derive(Debug)]
@@ -18,6 +22,9 @@ pub(super) struct Archive {
     agent: meta::Agent,
     /// The program that reads PDF files; none where this isn't it.
     pdf: Option<pdf::Reader>,
+    /// PDF files are read by somebody else.
+    leaves_pdf: bool,
+    sites: Sites,
     pub(super) count: Count,
 }
 
@@ -28,6 +35,30 @@ pub(super) struct Count {
     pub(super) unarchived: u64,
     /// Their body can't be read there, or no text in it.
     pub(super) unread: u64,
+    /// Of these, PDF files that took too long or too much memory, or that weren't begun because others of their site did.
+    pub(super) slow: u64,
+}
+
+/// What became of a page's text.
+#[derive(Debug)]
+pub(super) enum Text {
+    /// It was read.
+    Read(Box<MainText>),
+    /// It isn't there, or can't be read; with the reason of a PDF file.
+    None(Option<UnreadText>),
+    /// Somebody else reads it, or reading was stopped.
+    Left,
+}
+
+impl Text {
+    /// Makes the document of a record with this text.
+    pub(super) fn into_document(self, record: &PageRecord) -> Document {
+        let text = match self {
+            Self::Read(text) => *text,
+            Self::None(_) | Self::Left => MainText::default(),
+        };
+        Document::new(record, text)
+    }
 }
 
 impl Archive {
@@ -41,7 +72,28 @@ impl Archive {
         let pdf = pdf::Reader::new(root, limits.text_bytes);
         // Directives aren't asked for: the record holds what they came to.
         let agent = meta::Agent::new("index");
-        Self { dirs, limits, agent, pdf, count: Count::default() }
+        let (sites, count) = Default::default();
+        Self { dirs, limits, agent, pdf, leaves_pdf: false, sites, count }
+    }
+
+    /// Has it read no PDF files: [`leaves`](Self::leaves) says which somebody else has to read.
+    pub(super) fn leaving_pdf(self) -> Self {
+        Self { leaves_pdf: true, ..self }
+    }
+
+    /// Whether a page is a PDF file that could be read, and somebody else reads.
+    pub(super) fn leaves(&self, record: &PageRecord, kind: Kind) -> bool {
+        self.leaves_pdf && self.reads_pdf(record, kind)
+    }
+
+    /// Whether a page is a PDF file that can be read.
+    fn reads_pdf(&self, record: &PageRecord, kind: Kind) -> bool {
+        kind == Kind::Pdf && self.pdf.is_some() && record.warc.is_some()
+    }
+
+    /// Who stops the reading of a PDF file; none where none is read.
+    pub(super) fn running_pdf(&self) -> Option<&std::sync::Arc<pdf::Running>> {
+        self.pdf.as_ref().map(pdf::Reader::running)
     }
 
     /// Whether the file of a page's body is within reach, or none has it.
@@ -51,34 +103,70 @@ impl Archive {
 
     /// Makes the document of a record, with its text as far as that is archived.
     pub(super) fn document(&mut self, record: &PageRecord, kind: Kind) -> Document {
-        let text = match &record.warc {
-            None => {
-                self.count.unarchived += 1;
-                None
-            }
-            Some(place) => {
-                let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
-                let text = self.text(record, kind, &place);
-                self.count.unread += u64::from(text.is_none());
-                text
-            }
-        };
-        Document::new(record, text.unwrap_or_default())
+        self.text(record, kind).into_document(record)
     }
 
-    fn text(&self, record: &PageRecord, kind: Kind, place: &Location) -> Option<MainText> {
-        let stored = self.dirs.read_response(place)?.ok()?;
-        let (_, wire) = stored.http()?;
-        let fields = stored.http_fields();
-        let codings: Vec<String> = fields
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
-            .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
-            .collect();
-        let body = decode_body((!codings.is_empty()).then(|| codings.join(",")).as_deref(), wire);
+    /// Reads the text of a record.
+    pub(super) fn text(&mut self, record: &PageRecord, kind: Kind) -> Text {
+        let Some(place) = &record.warc else {
+            self.count.unarchived += 1;
+            return Text::None(None);
+        };
+        let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
         if kind == Kind::Pdf {
-            return self.pdf.as_ref()?.read(&body);
+            return self.pdf_text(record, &place);
         }
+        let Some(text) = self.page_text(record, &place) else {
+            self.count.unread += 1;
+            return Text::None(None);
+        };
+        Text::Read(Box::new(text))
+    }
+
+    fn pdf_text(&mut self, record: &PageRecord, place: &Location) -> Text {
+        if self.leaves(record, Kind::Pdf) {
+            return Text::Left;
+        }
+        let Some(pdf) = &self.pdf else {
+            self.count.unread += 1;
+            return Text::None(None);
+        };
+        let site = Sites::site_of(&record.url);
+        if !self.sites.may_read(&site) {
+            (self.count.unread, self.count.slow) = (self.count.unread + 1, self.count.slow + 1);
+            return Text::None(Some(UnreadText::Slow));
+        }
+        // Neither response nor body is held while the process runs.
+        let file = self.response(place).and_then(|stored| Some(pdf.file(&decoded(&stored)?.1)));
+        let read = match file {
+            Some(Ok(file)) => pdf.read(file),
+            Some(Err(_)) => Err(NotRead::Stopped),
+            None => Err(NotRead::Unread(UnreadText::Damaged)),
+        };
+        match read {
+            Ok(text) => {
+                self.sites.was_read(&site);
+                Text::Read(Box::new(text))
+            }
+            Err(NotRead::Stopped) => Text::Left,
+            Err(NotRead::Unread(unread)) => {
+                self.count.unread += 1;
+                if unread.limit().is_some() {
+                    self.count.slow += 1;
+                    self.sites.was_in_vain(site);
+                }
+                Text::None(Some(unread))
+            }
+        }
+    }
+
+    fn response(&self, place: &Location) -> Option<Record> {
+        self.dirs.read_response(place)?.ok()
+    }
+
+    fn page_text(&self, record: &PageRecord, place: &Location) -> Option<MainText> {
+        let stored = self.response(place)?;
+        let (fields, body) = decoded(&stored)?;
         let mut document = Response::of(fields.iter().map(|(name, value)| (&**name, &**value)), &body);
         document.is_cut = record.truncated.is_some();
         let url = CrawlUrl::parse(&record.url).ok()?;
@@ -99,4 +187,20 @@ impl Archive {
             }
         }
     }
+}
+
+/// Fields of a response, by name.
+type Fields<'a> = Vec<(&'a str, Cow<'a, [u8]>)>;
+
+/// The fields of a response, and its body without its codings.
+fn decoded(stored: &Record) -> Option<(Fields<'_>, Bytes)> {
+    let (_, wire) = stored.http()?;
+    let fields = stored.http_fields();
+    let codings: Vec<String> = fields
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
+        .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        .collect();
+    let body = decode_body((!codings.is_empty()).then(|| codings.join(",")).as_deref(), wire);
+    Some((fields, body))
 }

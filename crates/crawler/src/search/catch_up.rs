@@ -1,18 +1,19 @@
-//! Builds the index from records and archive: all of it, or what a crash interrupted.
+//! Builds the index from records and archive: all of it, or what a crash interrupted. Only who asks for a whole index waits for PDF files;
+//! otherwise they are entered as such that wait.
 
 use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::archived::Archive;
-use super::document::kind;
-use super::due;
+use super::archived::{Archive, Count, Text};
+use super::document::{Document, Kind, kind};
+use super::due::{self, DuePage};
 use super::error::SearchError;
 use super::writer::{self, Writer};
 use crate::extract::ExtractLimits;
 use crate::page_store;
-use crate::record::PageRecord;
-use crate::store::{AnyStore, Store, StoreError, Tree};
+use crate::record::{PageRecord, WaitingPdf, clear_waiting_pdfs, pdf_outcome};
+use crate::store::{AnyStore, Store, StoreError, Tree, Write};
 
 /// What an index was built from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,19 +25,23 @@ pub struct Built {
     pub unarchived: u64,
     /// Of these, those whose body is in the archive and couldn't be read, or holds no text: PDF files, as a rule.
     pub unread: u64,
+    /// Of these, PDF files that take too long or too much memory, or are of a site with several such files.
+    pub slow: u64,
     /// Of these, those whose body is in an archive file that is out of reach: of a crawl on many machines, whose workers have it.
     pub out_of_reach: u64,
 }
 
 impl Built {
     pub(super) fn of(pages: u64, archive: &Archive) -> Self {
-        Self { pages, unarchived: archive.count.unarchived, unread: archive.count.unread, out_of_reach: 0 }
+        let Count { unarchived, unread, slow } = archive.count;
+        Self { pages, unarchived, unread, slow, out_of_reach: 0 }
     }
 }
 
-/// Rebuilds the index of the crawl in `root`, beside the existing one, and replaces that when it is complete.
-/// `progress` is called with the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page;
-/// memory: some 50 MB whatever the size. The directory has to be held by the caller.
+/// Rebuilds the index of the crawl in `root`, beside the existing one, and replaces that when it is complete. PDF files that wait, and those
+/// that an earlier run couldn't read, are read: what becomes of them is put on record.
+/// `progress` is called with the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page,
+/// up to 10 s a PDF file; memory: some 50 MB whatever the size. The directory has to be held by the caller.
 pub fn rebuild(
     root: &Path,
     store: &AnyStore,
@@ -44,31 +49,67 @@ pub fn rebuild(
     now: Timestamp,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Built, SearchError> {
-    build(root, store, limits, now, progress)
+    let built = build(root, store, Archive::new(root, limits), now, |pages, entries| {
+        progress(pages);
+        // They say only why a text is missing: should this be interrupted, what waited still waits.
+        if entries.is_empty() { Ok(()) } else { store.commit(std::mem::take(entries)) }
+    })?;
+    // Those that waited are in the index, or can't be read.
+    clear_waiting_pdfs(store)?;
+    Ok(built)
 }
 
+/// Entries of PDF files that are written at once.
+const ENTRIES: usize = 1_000;
+
+/// Builds an index. `tell` is called with the number of pages so far and takes the entries of PDF files, now and then.
 fn build<S: Store>(
     root: &Path,
     store: &S,
-    limits: ExtractLimits,
+    mut archive: Archive,
     now: Timestamp,
-    mut progress: impl FnMut(u64),
+    mut tell: impl FnMut(u64, &mut Vec<Write>) -> Result<(), StoreError>,
 ) -> Result<Built, SearchError> {
     let mut writer = Writer::create(root, &crawl_id(store)?, due::last(store)?)?;
-    let mut archive = Archive::new(root, limits);
-    let mut pages = 0;
+    let (mut pages, mut entries) = (0, Vec::new());
     for page in page_store::scan(store) {
-        let record = page?.record()?;
+        let page = page?;
+        let record = page.record()?;
         let Some(kind) = kind(&record).filter(|_| !record.is_unavailable(now)) else { continue };
-        writer.add(&archive.document(&record, kind))?;
+        let of_pdf = Some(((page.host, page.page), &mut entries));
+        writer.add(&document(&mut archive, &record, kind, of_pdf))?;
         pages += 1;
         if writer.is_full() {
             writer.commit()?;
-            progress(pages);
+            tell(pages, &mut entries)?;
+        } else if entries.len() >= ENTRIES {
+            tell(pages, &mut entries)?;
         }
     }
     writer.finish(root)?;
+    tell(pages, &mut entries)?;
     Ok(Built::of(pages, &archive))
+}
+
+/// Makes the document of a page. `entries` gets those of a PDF file.
+fn document(
+    archive: &mut Archive,
+    record: &PageRecord,
+    kind: Kind,
+    entries: Option<(DuePage, &mut Vec<Write>)>,
+) -> Document {
+    let text = archive.text(record, kind);
+    if let (Kind::Pdf, Some(((host, page), entries))) = (kind, entries) {
+        match &text {
+            Text::Read(_) => entries.push(pdf_outcome(&record.url, None)),
+            Text::None(unread) => entries.push(pdf_outcome(&record.url, *unread)),
+            Text::Left if archive.leaves(record, kind) => {
+                entries.push(WaitingPdf::new(&record.url, host, page, record.fetched_at).enter());
+            }
+            Text::Left => {}
+        }
+    }
+    text.into_document(record)
 }
 
 /// Returns whether the index of the crawl in `root` may lack something: a crawl is running there, or was killed.
@@ -133,10 +174,11 @@ pub(super) fn catch_up<S: Store>(
     let mut writer = if let Some(writer) = known {
         writer
     } else {
-        built = build(root, store, limits.clone(), now, |_| {})?;
+        let archive = Archive::new(root, limits.clone()).leaving_pdf();
+        built = build(root, store, archive, now, |_, entries| store.commit(std::mem::take(entries)))?;
         Writer::open(root, &crawl)?.ok_or_else(|| SearchError::None(root.to_owned()))?
     };
-    let mut archive = Archive::new(root, limits.clone());
+    let mut archive = Archive::new(root, limits.clone()).leaving_pdf();
     let (mut done, mut pages) = (Vec::new(), 0);
     for entry in due::entries(store) {
         let (number, due) = entry?;
@@ -146,7 +188,8 @@ pub(super) fn catch_up<S: Store>(
         }
         for (host, page) in due {
             let Some(record) = page_store::record_of(store, host, page)? else { continue };
-            pages += u64::from(take(&mut writer, &mut archive, &record, now)?);
+            pages +=
+                u64::from(take(&mut writer, &mut archive, &record, now, Some(((host, page), &mut done)))?);
         }
         writer.reach(number);
         if writer.is_full() {
@@ -161,18 +204,19 @@ pub(super) fn catch_up<S: Store>(
     Ok((writer, Built::of(pages, &archive)))
 }
 
-/// Takes a page in as its record is now; says whether it is in the index.
+/// Takes a page in as its record is now; says whether it is in the index. `entries` gets those of a PDF file.
 pub(super) fn take(
     writer: &mut Writer,
     archive: &mut Archive,
     record: &PageRecord,
     now: Timestamp,
+    entries: Option<(DuePage, &mut Vec<Write>)>,
 ) -> Result<bool, SearchError> {
     let Some(kind) = kind(record).filter(|_| !record.is_unavailable(now)) else {
         writer.delete(&record.url);
         return Ok(false);
     };
-    writer.put(&archive.document(record, kind))?;
+    writer.put(&document(archive, record, kind, entries))?;
     Ok(true)
 }
 

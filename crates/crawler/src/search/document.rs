@@ -27,9 +27,7 @@ pub(super) fn kind(record: &PageRecord) -> Option<Kind> {
     if record.charset.is_some() {
         return Some(Kind::Text);
     }
-    let declared =
-        record.content_type.as_deref().map(|value| value.split(';').next().unwrap_or_default().trim());
-    let media_type = record.mime_type.as_deref().or(declared)?.to_ascii_lowercase();
+    let media_type = record.media_type()?;
     match media_type.as_str() {
         "application/pdf" => Some(Kind::Pdf),
         // Of XML feeds alone have a text: see `document`.

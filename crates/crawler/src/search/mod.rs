@@ -2,7 +2,7 @@
 //!
 //! `docs/search.md` says what is indexed, how, and what a query may hold. The database and the archive are the source: what a commit
 //! changes is entered there as due (`due`), a thread of its own takes it in (`feed`), and the index says with each of its own
-//! commits up to which entry it holds everything. Whatever a crash loses of it is read again from records and archive
+//! commits up to which entry it holds everything. PDF files are read later (`later`). Whatever a crash loses of it is read again from records and archive
 //! (`catch_up`).
 
 mod archived;
@@ -16,11 +16,13 @@ mod feed;
 mod find;
 mod json;
 mod language;
+mod later;
 mod merging;
 mod parts;
 mod pdf;
 mod query;
 mod schema;
+mod sites;
 mod snippet;
 mod texts;
 mod time;

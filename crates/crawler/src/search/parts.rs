@@ -55,7 +55,8 @@ pub fn index_parts(
                     writer.delete(url.as_str());
                     continue;
                 };
-                let is_in = take(&mut writer, &mut archive, &record, now)?;
+                // The databases are only read: what becomes of PDF files is counted.
+                let is_in = take(&mut writer, &mut archive, &record, now, None)?;
                 pages += u64::from(is_in);
                 if is_in && !archive.has(&record) {
                     out_of_reach += 1;

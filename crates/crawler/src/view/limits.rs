@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::frontier::HostRecord;
-use crate::record::{BAD_JSON_LD, GROWTH, LinkOutcome, NOT_LISTED, PageRecord, PlainReason, Reason};
+use crate::record::{
+    BAD_JSON_LD, GROWTH, LinkOutcome, NOT_LISTED, PageRecord, PlainReason, Reason, UnreadText,
+};
 use crate::sitemap::Fault;
 
 /// Counts by name of the limit.
@@ -22,6 +24,13 @@ impl Reached {
             _ => None,
         });
         for name in record.limits_hit.iter().filter_map(|hit| of_page(hit)).chain(cut).chain(error) {
+            self.add(name, 1);
+        }
+    }
+
+    /// Counts a PDF file whose text isn't in the full-text index.
+    pub(super) fn unread_text(&mut self, unread: UnreadText) {
+        if let Some(name) = unread.limit().and_then(of_page) {
             self.add(name, 1);
         }
     }
@@ -120,6 +129,8 @@ fn of_page(hit: &str) -> Option<&'static str> {
         "field values" => "page.field_values",
         "field" => "page.field_bytes",
         "fields" => "page.fields_bytes",
+        "pdf time" => "PDF time",
+        "pdf memory" => "PDF memory",
         _ => return None,
     })
 }
@@ -199,7 +210,8 @@ mod tests {
             SelectError::TooLong { limit: over },
         ];
         let trees = trees.map(|error| error.limit());
-        let of_pages = hits.chain(trees).chain(["field values", "field", "fields"]);
+        let texts = [UnreadText::Slow, UnreadText::Memory].into_iter().filter_map(UnreadText::limit);
+        let of_pages = hits.chain(trees).chain(["field values", "field", "fields"]).chain(texts);
         let skips = [
             Skip::TooDeep,
             Skip::TooLong,

@@ -16,7 +16,7 @@ use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
 use crate::live::{DirStore, Holder, OpenError};
-use crate::record::{PageRecord, RecordError};
+use crate::record::{PageRecord, RecordError, UnreadText, unread_text};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
@@ -230,9 +230,20 @@ impl View {
         self.purpose
     }
 
-    /// Puts the statements of robots.txt that a record refers to before its own.
+    /// Puts the statements of robots.txt that a record refers to before its own, and the limit that its text met in the full-text index
+    /// behind the limits that it met as it was fetched.
     pub(super) fn complete(&self, record: &mut PageRecord) -> Result<(), ViewError> {
+        let unread = self.unread_text(record)?;
+        record.limits_hit.extend(unread.and_then(UnreadText::limit).map(str::to_owned));
         Ok(self.statements.complete(&self.store, record)?)
+    }
+
+    /// Why the text of a PDF file isn't in the full-text index. Cost: for each of them two look-ups.
+    pub(super) fn unread_text(&self, record: &PageRecord) -> Result<Option<UnreadText>, ViewError> {
+        if !record.indexed || record.media_type().as_deref() != Some("application/pdf") {
+            return Ok(None);
+        }
+        Ok(unread_text(&self.store, &record.url)?)
     }
 
     /// The directory, where there is one.

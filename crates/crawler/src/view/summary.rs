@@ -18,7 +18,7 @@ use crate::config::{CliOverrides, Record, load, read_record, read_record_text};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
 use crate::page_store::{self, StoredPage};
-use crate::record::{EndRecord, PageRecord, RUN_END};
+use crate::record::{EndRecord, PageRecord, RUN_END, unread_texts};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -215,6 +215,9 @@ impl View {
             if summary.sitemaps.len() < SITEMAPS_LISTED {
                 summary.sitemaps.push(sitemap);
             }
+        }
+        for unread in unread_texts(self.store()) {
+            reached.unread_text(unread?);
         }
         summary.limits = most_frequent(reached.counts());
         summary.judge();

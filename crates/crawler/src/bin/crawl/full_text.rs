@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use crawler::causes::with_causes;
@@ -12,7 +13,7 @@ use crawler::config::{CliOverrides, load};
 use crawler::extract::ExtractLimits;
 use crawler::job::{CrawlDir, DirError};
 use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, SearchError};
-use crawler::store::SledStore;
+use crawler::store::{AnyStore, SledStore};
 #[cfg(feature = "cluster")]
 use crawler::warc::Directories;
 use indicatif::ProgressBar;
@@ -221,6 +222,12 @@ fn report(built: Built, what: &str, console: Console) {
             built.unread
         ));
     }
+    if built.slow > 0 {
+        console.warning(&format!(
+            "of these, PDF files that take too long or too much memory, or are of a site with several of them: {}",
+            built.slow
+        ));
+    }
     if built.out_of_reach > 0 {
         console.warning(&format!(
             "pages whose bodies are in none of the directories given with --warc, found only by title, description and URL: {}; the next run takes them in where it has them",
@@ -254,8 +261,12 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
         // It writes beside the database, which is for one process.
         return Err(Stop::new(exit::STORAGE, DirError::InUse(dir.to_owned()).to_string()).into());
     }
-    let limits = limits(dir)?;
-    let built = search::rebuild(dir, view.store(), limits, crawler::clock::wall(), &mut progress);
+    // What becomes of PDF files is written to the database, which the view only reads.
+    drop(view);
+    let held = CrawlDir::open(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
+    let store = SledStore::open(&held.db()).map_err(|error| with_exit_code(&error.into()))?;
+    let store: AnyStore = Arc::new(store);
+    let built = search::rebuild(dir, &store, limits(dir)?, crawler::clock::wall(), &mut progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {
@@ -267,8 +278,10 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
 
 /// `out_of_reach` is for crawls on many machines.
 fn print_built(built: Built, out_of_reach: Option<u64>) -> anyhow::Result<i32> {
-    let Built { pages, unarchived, unread, .. } = built;
-    let mut line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
+    let Built { pages, unarchived, unread, slow, .. } = built;
+    let mut line = serde_json::json!({
+        "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread, "slow": slow,
+    });
     if let Some(pages) = out_of_reach {
         line["out_of_reach"] = pages.into();
     }

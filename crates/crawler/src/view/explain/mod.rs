@@ -20,7 +20,7 @@ use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, Decision, Layer, PageRecord};
+use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -151,8 +151,10 @@ impl View {
             decisions: Vec::new(),
         };
         let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
+        let unread = record.as_ref().map(|record| self.unread_text(record)).transpose()?.flatten();
         story.conclude(&Facts {
             record: record.as_ref(),
+            unread,
             skip: last_skip.as_ref(),
             decisions: &decisions,
             hints: &hints,
@@ -161,7 +163,8 @@ impl View {
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
         let urls = PageUrls::default();
         story.page = match record {
-            Some(record) => {
+            Some(mut record) => {
+                record.limits_hit.extend(unread.and_then(UnreadText::limit).map(str::to_owned));
                 let via = urls.of(self, record.via)?;
                 record.status.map(|status| page_row(record, status, via))
             }

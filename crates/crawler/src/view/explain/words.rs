@@ -10,11 +10,13 @@ use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
 use crate::error_kind::ErrorKind;
 use crate::quantity;
-use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, in_words};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText, in_words};
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
     pub(super) record: Option<&'a PageRecord>,
+    /// Why its text isn't in the full-text index.
+    pub(super) unread: Option<UnreadText>,
     /// The last decision that skipped it.
     pub(super) skip: Option<&'a Decision>,
     /// All decisions about it, in order.
@@ -146,6 +148,10 @@ impl Explanation {
             say(record.followed, "followed"),
         ];
         self.add(&effects.join(", "));
+        if let Some(unread) = facts.unread {
+            self.add(unread.words());
+            self.may("for its text: `crawl index DIR` reads it again");
+        }
         if let Some(withdrawn) = &record.withdrawn {
             let more =
                 format!("its content was withdrawn at {}: {}", Moment(withdrawn.at), withdrawn.because);
