@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod commit;
 pub mod config;
 pub mod consent;
+pub mod costly;
 pub mod crawl_dir;
 pub mod deadline;
 pub mod demo;

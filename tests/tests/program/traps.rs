@@ -20,6 +20,77 @@ fn calendar(mut sites: Sites) -> Sites {
     sites.page("calendar.test", "/", Answer::html("<a href='/cal?month=0'>calendar</a>"))
 }
 
+/// Links and redirects with session ids, some of which a server repeats for each of its pages.
+fn with_ids() -> Sites {
+    const ID: &str = "0123456789abcdef0123456789ABCDEF";
+    let home = format!(
+        "<a href='/a;jsessionid={ID}'>a</a><a href='/a;jsessionid=1{ID}'>a</a><a href='/list?x=1&amp;PHPSESSID={ID}'>b</a>\
+         <a href='/r'>r</a><a href='/closed?sid={ID}'>c</a><a href='http://elsewhere.test/?sid={ID}'>d</a>"
+    );
+    Sites::new()
+        .page(
+            "ids.test",
+            "/robots.txt",
+            Answer::content("text/plain", "User-agent: *\nDisallow: /closed\nDisallow: /*jsessionid\n"),
+        )
+        .page("ids.test", "/", Answer::html(home))
+        .page("ids.test", "/a", Answer::html("<p>A page<a href='/;jsessionid=7'>home</a>"))
+        .page("ids.test", "/list?x=1", Answer::html("<p>A list"))
+        .page("ids.test", "/r", Answer::redirect(302, &format!("/r;jsessionid={ID}")))
+}
+
+#[test]
+fn links_with_session_ids_lead_to_one_url_each() {
+    let scene = Scene::new(with_ids());
+    std::fs::write(scene.seeds(), "http://ids.test/\n").unwrap();
+    scene.crawl().run().expect(0);
+    let asked: BTreeSet<_> = scene.server.pages().into_iter().collect();
+    let expected = ["/", "/a", "/list?x=1", "/r"].map(|path| format!("http://ids.test{path}"));
+    assert_eq!(asked, BTreeSet::from(expected));
+    let links = scene.table("links");
+    let found: Vec<_> = links
+        .iter()
+        .filter(|row| row["from"] == "http://ids.test/")
+        .map(|row| (row["to"].as_str().unwrap(), row["outcome"].as_str().unwrap()))
+        .collect();
+    let id = "0123456789abcdef0123456789ABCDEF";
+    let as_found = [
+        (format!("http://ids.test/a;jsessionid={id}"), "queued"),
+        (format!("http://ids.test/a;jsessionid=1{id}"), "seen"),
+        (format!("http://ids.test/list?x=1&PHPSESSID={id}"), "queued"),
+        ("http://ids.test/r".to_owned(), "queued"),
+        (format!("http://ids.test/closed?sid={id}"), "queued"),
+        (format!("http://elsewhere.test/?sid={id}"), "other_host"),
+    ];
+    assert_eq!(found, as_found.each_ref().map(|(to, outcome)| (to.as_str(), *outcome)));
+    let skipped = scene.table("skipped");
+    let skipped: BTreeSet<_> = skipped.iter().map(|row| row["url"].as_str().unwrap()).collect();
+    assert_eq!(skipped, BTreeSet::from(["http://elsewhere.test/", "http://ids.test/closed"]));
+    let errors = scene.table("errors");
+    assert!(
+        errors.iter().any(|row| row["url"] == "http://ids.test/r" && row["kind"] == "redirect_loop"),
+        "{errors:?}"
+    );
+    let story = scene.look("explain", &["http://ids.test/a;jsessionid=1", "--json"]).expect(0).json();
+    assert_eq!(story[0]["url"], "http://ids.test/a");
+    assert_eq!(story[0]["normalised_from"], "http://ids.test/a;jsessionid=1");
+    assert_eq!(story[0]["found"][1]["outcome"], "queued", "{story:?}");
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn session_ids_are_kept_where_the_settings_say_so() {
+    let scene = Scene::new(with_ids());
+    std::fs::write(scene.seeds(), "http://ids.test/\n").unwrap();
+    std::fs::write(scene.path("study.toml"), "[costly]\nsession = \"keep\"\n").unwrap();
+    scene.crawl().args(["--config"]).args([scene.path("study.toml")]).run().expect(0);
+    let asked: BTreeSet<_> = scene.server.pages().into_iter().collect();
+    let list = "http://ids.test/list?x=1&PHPSESSID=0123456789abcdef0123456789ABCDEF";
+    assert!(asked.contains(list), "{asked:?}");
+    assert!(!asked.contains("http://ids.test/a"), "robots.txt judges what would be requested: {asked:?}");
+    scene.look("audit", &[]).expect(0);
+}
+
 /// Three pages whose every link carries a new session id.
 fn sessions(mut sites: Sites) -> Sites {
     for n in 0..PAGES {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{AuditError, AuditRules, Check, LISTED, Part};
+use super::{AuditError, AuditRules, Check, LISTED, Part, session};
 use crate::frontier::stored_queue;
 use crate::ledger;
 use crate::page_store;
@@ -26,19 +26,19 @@ pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, Aud
         "every URL found is stored, queued, has a reason in the ledger, or is one of those that its page counts as not listed",
     );
     let mut known = Known { rules, sorter: rules.sorter() };
-    let (mut entries, mut has_run) = (0_u64, false);
+    let (mut entries, mut has_run, mut has_sessions) = (0_u64, false, false);
     // Of a crawl that runs, a letter may be taken from its writer to its reader meanwhile, and from there to the queue: read in this order
     // and twice, it is met in one of these places.
     for part in parts.iter().chain(parts) {
         for url in post::links_under_way(part.store) {
-            known.add_url(&url?, &[ACCOUNTED])?;
+            known.account(&url?)?;
         }
     }
     for part in parts {
         for url in stored_queue(part.store)? {
             let url = url?;
             if let Ok(url) = url.url.url(&url.host.host) {
-                known.add(url.fingerprint(&rules.key).0, &[ACCOUNTED])?;
+                known.account(url.as_str())?;
             }
         }
         for pair in part.store.scan(Tree::Ledger, &[]) {
@@ -48,7 +48,7 @@ pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, Aud
                 entries += 1;
                 // What says what became of a URL.
                 if matches!(entry.decision, Decided::Skipped | Decided::Failed) {
-                    known.add_url(&entry.url, &[ACCOUNTED])?;
+                    known.account(&entry.url)?;
                 }
             }
         }
@@ -79,7 +79,18 @@ pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, Aud
                     &[u8::from(open)],
                     &number.to_be_bytes(),
                 ];
-                known.add_url(&link.to, &[&[LINK], &place.concat()[..]].concat())?;
+                let bare = session::bare(&link.to);
+                has_sessions |= bare.is_some();
+                let to = bare.as_deref().unwrap_or(&link.to);
+                known.add_url(to, &[&[LINK], &place.concat()[..]].concat())?;
+            }
+        }
+    }
+    for part in parts.iter().filter(|_| has_sessions) {
+        // Links with a session id are looked for without it: so are pages that were requested with theirs.
+        for page in page_store::scan(part.store) {
+            if let Some(bare) = session::bare(&page?.record()?.url) {
+                known.add_url(&bare, &[ACCOUNTED])?;
             }
         }
     }
@@ -133,6 +144,14 @@ struct Known<'a> {
 impl Known<'_> {
     fn add(&mut self, print: u64, what: &[u8]) -> Result<(), SortError> {
         self.sorter.push_parts(&[&print.to_be_bytes(), what])
+    }
+
+    /// A URL that is accounted for, and with it the same one without its session id.
+    fn account(&mut self, url: &str) -> Result<(), SortError> {
+        if let Some(bare) = session::bare(url) {
+            self.add_url(&bare, &[ACCOUNTED])?;
+        }
+        self.add_url(url, &[ACCOUNTED])
     }
 
     fn add_url(&mut self, url: &str, what: &[u8]) -> Result<(), SortError> {

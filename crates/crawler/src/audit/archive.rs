@@ -17,6 +17,7 @@ use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
+use crate::costly::CostlySettings;
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
@@ -573,6 +574,8 @@ impl<'a> Reading<'a> {
             sitemap_limits: SitemapLimits::default(),
             archive: false,
             resources: fetches_resources,
+            // References are compared as they were found.
+            costly: CostlySettings::default(),
             wanted: Wanted::default(),
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),

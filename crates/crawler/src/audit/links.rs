@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{AuditError, AuditRules, Check, LISTED, Part};
+use super::{AuditError, AuditRules, Check, LISTED, Part, session};
 use crate::page_store::{self, StoredPage};
 use crate::record::{LinkOutcome, PageRecord, SitemapRecord};
 use crate::sorter::{self, Sorted, Sorter};
@@ -278,9 +278,10 @@ impl Here {
         let mut all: HashMap<Fingerprint, Ways> = HashMap::new();
         let links = page.links()?;
         for link in &links {
-            let Some(print) = print(rules, &link.to).filter(|print| self.found.contains_key(print)) else {
-                continue;
-            };
+            let is_found = |print: &Fingerprint| self.found.contains_key(print);
+            let bare = || session::bare(&link.to).and_then(|bare| print(rules, &bare));
+            let print = print(rules, &link.to).filter(is_found).or_else(|| bare().filter(is_found));
+            let Some(print) = print else { continue };
             let ways = all.entry(print).or_default();
             let is_redirect = link.kind == "redirect";
             let is_closed = !is_redirect && (link.nofollow || !record.followed);
@@ -297,9 +298,11 @@ impl Here {
             }
         }
         // Of a page under noindex and nofollow no link is listed; its record names where it redirects to.
-        if let Some(print) = record.redirect.as_deref().and_then(|to| print(rules, to))
+        let target = record.redirect.as_deref().map(|to| (to, session::bare(to)));
+        let prints = target.iter().flat_map(|(to, bare)| [Some(*to), bare.as_deref()]).flatten();
+        let mut prints = prints.filter_map(|to| print(rules, to));
+        if let Some(print) = prints.find(|print| self.found.contains_key(print))
             && links.iter().all(|link| link.kind != "redirect")
-            && self.found.contains_key(&print)
             && (record.error.is_none() || self.admitted.contains(&print))
         {
             all.entry(print).or_default().by_redirect = true;
@@ -317,7 +320,7 @@ fn redirects<S: Store>(store: &S, page: &PageRecord, most: u32) -> Result<u32, A
         && !is_again
         && let Some(hop) = via
         && let Some(before) = page_store::record_of(store, hop.host, hop.page)?
-            .filter(|before| before.redirect.as_deref() == Some(url.as_str()))
+            .filter(|before| before.redirect.as_deref().is_some_and(|to| session::is_to(to, &url)))
     {
         count += 1;
         (url, via, is_again) = (before.url, before.via, before.visits_before > 0);

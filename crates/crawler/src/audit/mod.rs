@@ -27,6 +27,7 @@ mod robots_txt;
 mod said;
 mod scope;
 mod seals;
+mod session;
 mod settings;
 mod shared_address;
 mod table;

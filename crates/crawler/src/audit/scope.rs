@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::requests::Place;
 use super::settings::Run;
-use super::{AuditError, AuditRules, Check, LISTED};
+use super::{AuditError, AuditRules, Check, LISTED, session};
 use crate::config::{ResourceHosts, ScopeMode, ScopeSettings, Settings};
 use crate::ledger;
 use crate::page_store;
@@ -158,6 +158,10 @@ impl Roots {
             && CrawlUrl::parse(&entry.url).is_ok_and(|url| self.urls.contains(url.as_str()))
         {
             self.add(&to);
+            // It is followed without its session id.
+            if let Some(bare) = session::bare(to.as_str()).and_then(|bare| CrawlUrl::parse(&bare).ok()) {
+                self.add(&bare);
+            }
         }
     }
 

@@ -40,6 +40,7 @@ pub use settings::{
     RobotsSettings, ScopeSettings, Settings, WarcDedup, WarcSettings, scope,
 };
 
+pub use crate::costly::{CostlySettings, Session};
 pub use crate::fetch::{ResolveError, ResolveRule};
 pub use crate::scope::{ResourceHosts, ScopeMode};
 pub use crate::trap::TrapSettings;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Contact;
 use super::reading::{PageSettings, SitemapSettings};
 use super::requests::{FetchSettings, LimitSettings, PaceSettings};
+use crate::costly::CostlySettings;
 use crate::scope::{PatternError, ResourceHosts, Scope, ScopeMode};
 use crate::trap::TrapSettings;
 use crate::units;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Where a space of URLs without end ends.
     pub traps: TrapSettings,
+    /// What is done about URLs that cost a site more than they bring.
+    pub costly: CostlySettings,
     /// How a request is made.
     pub fetch: FetchSettings,
     /// What is read of one page.
@@ -63,6 +66,7 @@ impl Default for Settings {
             scope: ScopeSettings::default(),
             limits: LimitSettings::default(),
             traps: TrapSettings::default(),
+            costly: CostlySettings::default(),
             fetch: FetchSettings::default(),
             page: PageSettings::default(),
             sitemap: SitemapSettings::default(),

@@ -77,22 +77,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut outcomes = Vec::with_capacity(links.len());
         let mut skips = Vec::new();
         self.bounds.domains.begin_page(0);
-        let of_own_host = links.iter().filter_map(|link| link.target.as_ref().ok());
+        let of_own_host = links.iter().filter_map(FoundLink::known);
         let of_own_host = of_own_host.filter(|(url, _)| url.host() == lease.url.host());
-        let of_own_host: Vec<_> = of_own_host.map(|(_, fingerprint)| *fingerprint).collect();
+        let of_own_host: Vec<_> = of_own_host.map(|(_, fingerprint)| fingerprint).collect();
         self.frontier.read_ahead(lease.host, &of_own_host);
         for (place, link) in links.iter().enumerate() {
             let skip = link.skip.or(refused.filter(|_| link.is_redirect()));
-            let (outcome, held) = match (&link.target, skip) {
-                (Err(_), _) => (LinkOutcome::NotHttp, None),
-                (Ok(_), Some(outcome)) => (outcome, None),
-                (Ok((url, fingerprint)), None) => {
-                    let target = (url, *fingerprint);
-                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link, target)?;
+            let (outcome, held) = match (link.known(), skip) {
+                (None, _) => (LinkOutcome::NotHttp, None),
+                (Some(_), Some(outcome)) => (outcome, None),
+                (Some((url, _)), None) => {
+                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link)?;
                     let judged = match judged {
                         // There may be more space than it seemed.
                         Judged::Known(LinkOutcome::Growth) if visited.weigh(&links) => {
-                            self.admit_link(lease, item, via, &mut visited.growth, link, target)?
+                            self.admit_link(lease, item, via, &mut visited.growth, link)?
                         }
                         judged => judged,
                     };
@@ -108,7 +107,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             if outcome.is_skip() {
                 skips.push(Skip { link: place, outcome, held, mark: link.mark() });
-            } else if let Ok((url, _)) = &link.target {
+            } else if let Some((url, _)) = link.known() {
                 self.enter_link(lease, &mut visited.growth, url, outcome, now);
             }
         }
@@ -123,8 +122,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         via: Via,
         growth: &mut Growth,
         link: &FoundLink,
-        (url, fingerprint): (&CrawlUrl, Fingerprint),
     ) -> Result<Judged, CommitError> {
+        let Some((url, fingerprint)) = link.known() else { return Ok(LinkOutcome::NotHttp.into()) };
         let redirect = link.is_redirect();
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
         let mut finding = Finding::link(depth, via);
@@ -312,7 +311,10 @@ impl Skip {
     fn entry(&mut self, lease: &Lease, page: &PageRecord, links: &[FoundLink], now: Now) -> Decision {
         let link = &links[self.link];
         let (url, host) = match &link.target {
-            Ok((url, _)) => (url.to_string(), url.host().to_owned()),
+            Ok((url, _)) => {
+                let url = link.normal.as_ref().unwrap_or(url);
+                (url.to_string(), url.host().to_owned())
+            }
             Err(text) => (text.clone(), String::new()),
         };
         let directive = match self.outcome {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::permits::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
+use crate::costly::{leads_to, without_session};
 use crate::extract::is_resource;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Marks, QueuedUrl, Via};
@@ -183,7 +184,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let item = QueuedUrl::link(url, sitemaps::DEPTH, Some(at));
             return Ok(Some(Way { own, item, is_redirect: false, barred: None }));
         };
-        if page.redirect.as_deref() == Some(url.as_str()) {
+        if page.redirect.as_deref().is_some_and(|to| leads_to(to, url.as_str())) {
             let (redirects, is_seed) = self.chain_to(page)?;
             let mut item = QueuedUrl { redirects, ..QueuedUrl::link(url, page.depth, Some(at)) };
             if is_seed {
@@ -235,6 +236,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             };
             let mut by_target: HashMap<String, Vec<LinkRecord>> = HashMap::new();
             for link in links {
+                let bare = CrawlUrl::parse(&link.to).ok().and_then(|to| without_session(&to));
+                if let Some(bare) = bare {
+                    by_target.entry(bare.to_string()).or_default().push(link.clone());
+                }
                 by_target.entry(link.to.to_string()).or_default().push(link);
             }
             return Ok(Some(Source { at, host, page: Some((record, by_target)) }));
@@ -251,10 +256,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         loop {
             let Some(hop) = via else { return Ok((redirects, page.depth == 0)) };
             let before = page_store::record_of(&**self.frontier.store(), hop.host, hop.page)?;
-            let Some(before) = before.filter(|before| before.redirect.as_deref() == Some(url.as_str()))
-            else {
-                return Ok((redirects, false));
-            };
+            let leads = |to: &str| leads_to(to, &url);
+            let before = before.filter(|before| before.redirect.as_deref().is_some_and(leads));
+            let Some(before) = before else { return Ok((redirects, false)) };
             redirects = redirects.saturating_add(1);
             if redirects == u8::MAX {
                 return Ok((redirects, false));

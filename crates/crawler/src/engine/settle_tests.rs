@@ -170,6 +170,7 @@ fn link(kind: &'static str, to: &str) -> FoundLink {
     let to = url(to);
     let fingerprint = to.fingerprint(&KEY);
     FoundLink {
+        normal: None,
         target: Ok((to, fingerprint)),
         kind,
         rel: String::new(),

@@ -120,6 +120,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         archive: settings.warc.enabled,
         index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
+        costly: settings.costly,
         wanted: wanted(settings),
         key,
         read_pool: ReadPool::default(),

@@ -19,6 +19,8 @@ use crate::url::{CrawlUrl, Fingerprint};
 pub struct FoundLink {
     /// The target and its fingerprint, or the reference as written where it is no http URL.
     pub target: Result<(CrawlUrl, Fingerprint), String>,
+    /// The URL that the target stands for, where that is another one; the fingerprint is this one's.
+    pub normal: Option<CrawlUrl>,
     /// The element's name.
     pub kind: &'static str,
     /// `rel` as written; empty where it may not be kept.
@@ -62,6 +64,12 @@ impl FoundLink {
         (to, self.kind, &self.rel, &self.text, self.nofollow, 0_u8, self.position, &self.hreflang)
     }
 
+    /// The URL that it leads to, as the crawl knows it, with its fingerprint.
+    pub fn known(&self) -> Option<(&CrawlUrl, Fingerprint)> {
+        let (url, fingerprint) = self.target.as_ref().ok()?;
+        Some((self.normal.as_ref().unwrap_or(url), *fingerprint))
+    }
+
     /// The link as it is stored, with what became of it.
     pub fn into_record(self, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {
@@ -90,14 +98,20 @@ pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Res
 }
 
 /// A redirect's target as a link.
-pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>) -> FoundLink {
+pub(super) fn redirect_link(
+    rules: &PageRules,
+    target: &Result<CrawlUrl, String>,
+    of_resource: bool,
+) -> FoundLink {
     let skip = target.as_ref().err().map(|_| LinkOutcome::NotHttp);
+    let normal = target.as_ref().ok().filter(|_| !of_resource).and_then(|url| rules.costly.normal(url));
     let target = target.clone().map(|url| {
-        let fingerprint = url.fingerprint(&rules.key);
+        let fingerprint = normal.as_ref().unwrap_or(&url).fingerprint(&rules.key);
         (url, fingerprint)
     });
     FoundLink {
         target,
+        normal,
         kind: "redirect",
         rel: String::new(),
         rel_words: Vec::new(),
@@ -174,9 +188,11 @@ pub(super) fn found(
     kept: &mut Kept<'_>,
 ) -> FoundLink {
     let (is_navigational, is_resource) = (link.is_navigational(), link.is_resource());
+    let normal = link.target.as_ref().ok().filter(|_| is_navigational);
+    let normal = normal.and_then(|url| rules.costly.normal(url));
     let target = match link.target {
         Ok(url) => {
-            let fingerprint = url.fingerprint(&rules.key);
+            let fingerprint = normal.as_ref().unwrap_or(&url).fingerprint(&rules.key);
             Ok((url, fingerprint))
         }
         Err(text) => Err(kept.reference(&text)),
@@ -196,6 +212,7 @@ pub(super) fn found(
     };
     FoundLink {
         target,
+        normal,
         kind: link.kind.name(),
         rel: if keep_text { without_controls(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),

@@ -88,7 +88,7 @@ pub(super) fn read(
     let redirect = redirect_target(url, response);
     let redirect = redirect.map(|target| target.map_err(|text| kept.reference(&text)));
     if let Some(target) = &redirect {
-        links.push(redirect_link(rules, target));
+        links.push(redirect_link(rules, target, item.is_resource()));
     }
     let mut unlisted = 0;
     let is_sheet = rules.resources && ok && html.is_none() && document.computed == "text/css";

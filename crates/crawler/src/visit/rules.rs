@@ -3,6 +3,7 @@
 use meta::consent::Policy;
 
 use super::read_pool::ReadPool;
+use crate::costly::CostlySettings;
 use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
 use crate::sitemap::SitemapLimits;
 use crate::suspects::{self, Noted, Suspects};
@@ -35,6 +36,8 @@ pub struct PageRules {
     pub index: bool,
     /// Whether images, scripts, style sheets and other resources are queued, and looked for in styles.
     pub resources: bool,
+    /// What is stripped from the URLs of links and redirects.
+    pub costly: CostlySettings,
     /// Which responses are read, by their heads.
     pub wanted: Wanted,
     /// The crawl's fingerprint key.

@@ -181,6 +181,7 @@ mod tests {
             assert!(held >= if is_texts { LARGE } else { 3 * LARGE }, "{held}");
         }
         let link = |hreflang: usize| FoundLink {
+            normal: None,
             target: Err(String::new()),
             kind: "a",
             rel: String::new(),

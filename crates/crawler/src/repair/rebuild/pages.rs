@@ -61,10 +61,10 @@ impl Rebuild<'_> {
         let response = warc::read_response(&self.dir.warc(), &location).ok()?;
         let visited = visit::reread(&self.rules, url, &response, None)?;
         let links = visited.links.into_iter().map(|link| {
-            let outcome = match (&link.target, link.skip) {
+            let outcome = match (link.known(), link.skip) {
                 (_, Some(skip)) => skip,
-                (Ok((url, _)), None) => self.scope.judge(url, 0).unwrap_or(LinkOutcome::Seen),
-                (Err(_), None) => LinkOutcome::NotHttp,
+                (Some((url, _)), None) => self.scope.judge(url, 0).unwrap_or(LinkOutcome::Seen),
+                (None, None) => LinkOutcome::NotHttp,
             };
             link.into_record(outcome)
         });

@@ -125,6 +125,8 @@ impl Rebuild<'_> {
                     continue;
                 }
                 let Ok(url) = CrawlUrl::parse(&link.to) else { continue };
+                let is_page = !is_resource(&link.kind, &link.rel);
+                let url = self.rules.costly.normal(&url).filter(|_| is_page).unwrap_or(url);
                 let redirect = link.kind == "redirect";
                 let depth = if redirect { record.depth } else { record.depth.saturating_add(1) };
                 let mut item = QueuedUrl::link(&url, depth, via);

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::super::lookup::{page_elsewhere, stored_sitemap};
 use super::super::open::{View, ViewError};
+use crate::costly::{leads_to, without_session};
 use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
@@ -176,8 +177,11 @@ impl View {
         let wanted = target.fingerprint(self.key());
         let leads = |link: &&LinkRecord| {
             link.to == target.as_str()
-                || CrawlUrl::parse(&link.to)
-                    .is_ok_and(|to| to.host() == target.host() && to.fingerprint(self.key()) == wanted)
+                || CrawlUrl::parse(&link.to).is_ok_and(|to| {
+                    let is_wanted = |to: &CrawlUrl| to.fingerprint(self.key()) == wanted;
+                    let is_bare = || without_session(&to).is_some_and(|bare| is_wanted(&bare));
+                    to.host() == target.host() && (is_wanted(&to) || is_bare())
+                })
         };
         let mut links = links.iter().filter(leads);
         let first = links.next();
@@ -191,7 +195,9 @@ impl View {
                 rel: some(&link.rel),
                 outcome: Some(link.outcome.as_str()),
             },
-            None if record.redirect.as_deref() == Some(target.as_str()) => plain(target, "redirect"),
+            None if record.redirect.as_deref().is_some_and(|to| leads_to(to, target.as_str())) => {
+                plain(target, "redirect")
+            }
             None if !record.lists_links() => plain(target, "unlisted"),
             None => plain(target, other),
         })

@@ -18,6 +18,7 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
+use crate::costly::leads_to;
 use crate::ledger;
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
@@ -53,6 +54,9 @@ pub struct Explanation {
     pub v: u32,
     /// The URL, normalised.
     pub url: String,
+    /// The URL that was asked about, where the crawl knows it without its session id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalised_from: Option<String>,
     /// What it came to.
     pub fate: Fate,
     /// False if a rule, of the site or of the crawl, keeps it from being fetched; the exit code says the same.
@@ -84,8 +88,22 @@ pub struct Explanation {
 const HOPS: usize = 20;
 
 impl View {
-    /// Explains every decision about a URL. Reads the ledger once, unpacking entries that may be about it.
+    /// Explains every decision about a URL. Reads the ledger once, unpacking entries that may be about it; twice for a URL with a session id
+    /// that the crawl knows without it.
     pub fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
+        let story = self.explain_spelt(url)?;
+        let is_unknown = story.fate == Fate::Unseen && story.decisions.is_empty();
+        let settings = self.crawl_settings().unwrap_or_default();
+        let Some(normal) = is_unknown.then(|| settings.costly.normal(url)).flatten() else {
+            return Ok(story);
+        };
+        let story = self.explain_spelt(&normal)?;
+        let answer = format!("Normalised to {normal} (costly.session). {}", story.answer);
+        Ok(Explanation { answer, normalised_from: Some(url.to_string()), ..story })
+    }
+
+    /// As [`View::explain`], of the URL as it is spelt.
+    fn explain_spelt(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;
         let queued = self.queued_url(url)?;
         let mut spellings = vec![url.to_string()];
@@ -125,7 +143,9 @@ impl View {
         let depth = match (&record, &queued, &source) {
             (Some(record), ..) => record.depth,
             (_, Some(queued), _) => queued.depth,
-            (.., Some(page)) if page.redirect.as_deref() == Some(url.as_str()) => page.depth,
+            (.., Some(page)) if page.redirect.as_deref().is_some_and(|to| leads_to(to, url.as_str())) => {
+                page.depth
+            }
             (.., Some(page)) => page.depth.saturating_add(1),
             (None, None, None) => u32::try_from(found.len().saturating_sub(1)).unwrap_or(u32::MAX),
         };
@@ -137,6 +157,7 @@ impl View {
         let mut story = Explanation {
             v: 1,
             url: url.to_string(),
+            normalised_from: None,
             fate,
             allowed: true,
             answer: String::new(),
