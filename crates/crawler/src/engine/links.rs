@@ -63,6 +63,7 @@ struct Skip {
 const SKIPS_AT_ONCE: usize = 16_384;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
+    #[expect(clippy::too_many_arguments, reason = "what is known of one page")]
     pub(super) fn admit_links(
         &mut self,
         lease: &Lease,
@@ -70,6 +71,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         page: Fingerprint,
         visited: &mut Visited,
         refused: Option<LinkOutcome>,
+        says_the_same: bool,
         now: Now,
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
@@ -87,11 +89,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 (None, _) => (LinkOutcome::NotHttp, None),
                 (Some(_), Some(outcome)) => (outcome, None),
                 (Some((url, _)), None) => {
-                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link)?;
+                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link, says_the_same)?;
                     let judged = match judged {
                         // There may be more space than it seemed.
                         Judged::Known(LinkOutcome::Growth) if visited.weigh(&links) => {
-                            self.admit_link(lease, item, via, &mut visited.growth, link)?
+                            self.admit_link(lease, item, via, &mut visited.growth, link, says_the_same)?
                         }
                         judged => judged,
                     };
@@ -122,6 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         via: Via,
         growth: &mut Growth,
         link: &FoundLink,
+        says_the_same: bool,
     ) -> Result<Judged, CommitError> {
         let Some((url, fingerprint)) = link.known() else { return Ok(LinkOutcome::NotHttp.into()) };
         let redirect = link.is_redirect();
@@ -129,6 +132,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut finding = Finding::link(depth, via);
         if link.is_resource || redirect && item.is_resource() {
             finding.marks = finding.marks.with(Marks::RESOURCE);
+        }
+        let is_repeat = if redirect { item.is_repeat() } else { says_the_same };
+        if is_repeat && url.host() == lease.url.host() {
+            finding.marks = finding.marks.with(Marks::REPEAT);
         }
         if redirect {
             finding.redirects = item.redirects.saturating_add(1);

@@ -14,7 +14,9 @@ use crate::fetch::{DnsAnswer, Fetch};
 use crate::frontier::{Lease, Permit, QueuedUrl, Via, Work};
 use crate::origin_cache::Kind;
 use crate::pace::{Delay, DelayReason, Jitter};
-use crate::record::{Decided, Evidence, Layer, LinkOutcome, LinkRecord, RequestMade, RobotsEvidence};
+use crate::record::{
+    Decided, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvidence,
+};
 use crate::robots_cache::Entry;
 use crate::store::Store;
 use crate::url::{CrawlUrl, Fingerprint};
@@ -225,15 +227,30 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<(), CommitError> {
         let Work::Visit(item) = &lease.work else { return Ok(()) };
         let fingerprint = lease.url.fingerprint(&self.key);
-        let mut links = self.admit_links(lease, item, fingerprint, &mut visited, refused, now)?;
+        let says_the_same = self.says_the_same(lease, item, &visited)?;
+        let mut links =
+            self.admit_links(lease, item, fingerprint, &mut visited, refused, says_the_same, now)?;
         if !visited.record.lists_links() {
             links.clear();
         }
-        if let Some(mark) = visited.mark {
-            self.frontier.page_said(lease.host, &lease.url, mark);
-        }
         self.store_page(lease, fingerprint, visited, links);
         Ok(())
+    }
+
+    /// Whether a page says what another page of its host said.
+    fn says_the_same(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        visited: &Visited,
+    ) -> Result<bool, CommitError> {
+        let Some(mark) = visited.mark else { return Ok(false) };
+        let PageRecord { visits_before, withheld, .. } = visited.record;
+        if visits_before > 0 {
+            self.frontier.page_said_again(lease.host, mark, withheld)?;
+            return Ok(false);
+        }
+        Ok(self.frontier.page_said(lease.host, &lease.url, mark, item.is_repeat(), withheld)?)
     }
 
     /// Tells who plans what robots.txt says to a page.

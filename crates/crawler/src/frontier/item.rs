@@ -80,6 +80,8 @@ impl Marks {
     pub const RESOURCE: Self = Self(2);
     /// Its head was asked for, and lets the URL itself be asked for.
     pub const HEAD_SEEN: Self = Self(4);
+    /// It was found on a page with known content, or is like the URL of such a page.
+    pub const REPEAT: Self = Self(8);
 
     /// These marks, too.
     #[must_use]
@@ -102,6 +104,11 @@ impl QueuedUrl {
     /// doesn't count as one.
     pub fn is_resource(&self) -> bool {
         self.marks.has(Marks::RESOURCE)
+    }
+
+    /// Whether it was found on a page with known content, or is like the URL of such a page.
+    pub fn is_repeat(&self) -> bool {
+        self.marks.has(Marks::REPEAT)
     }
 
     /// Whether its head was asked for.

@@ -135,6 +135,8 @@ pub struct Frontier<S> {
     open: OpenQueues,
     /// Budgets; none holds nothing back.
     traps: Option<TrapSettings>,
+    /// Contents of pages that may not be stored.
+    withheld: FingerprintSet,
     /// What was held back when its host woke or was to be asked.
     held: Vec<(HostId, QueuedUrl, BudgetExceeded)>,
 }
@@ -208,6 +210,7 @@ impl<S: Store> Frontier<S> {
             fold_until: 0,
             open: OpenQueues::default(),
             traps: None,
+            withheld: FingerprintSet::default(),
             held: Vec::new(),
         };
         for pair in store.scan(Tree::IdleHosts, &[]) {
@@ -361,9 +364,9 @@ impl<S: Store> Frontier<S> {
         if host.seen.contains(fingerprint) {
             return Ok(Some(Admitted::Seen));
         }
-        let Some(url) = url() else { return Ok(None) };
+        let Some(mut url) = url() else { return Ok(None) };
         if let Some(rules) = &self.traps
-            && let Some(held) = traps::admit(rules, host, &url)
+            && let Some(held) = traps::admit(rules, host, &self.key, &mut url)
         {
             return Ok(Some(Admitted::Held(held)));
         }
@@ -490,12 +493,13 @@ impl<S: Store> Frontier<S> {
             }
             match host.queue(priority).head() {
                 NextUrl::Empty => return Ok(None),
-                NextUrl::Here(item) => {
-                    if priority == Priority::Link
-                        && let Some(held) = self.exhausted(id, &item)
-                    {
-                        self.hold(id, priority, item, held);
-                        continue;
+                NextUrl::Here(mut item) => {
+                    if priority == Priority::Link {
+                        self.mark_variant(id, &mut item);
+                        if let Some(held) = self.exhausted(id, &item) {
+                            self.hold(id, priority, item, held);
+                            continue;
+                        }
                     }
                     let url = self.hosts[id].url_of(&item);
                     return url.map(|url| Some((priority, item, url)));

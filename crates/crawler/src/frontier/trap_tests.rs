@@ -104,7 +104,7 @@ fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     while let Some(url) = take(&mut frontier) {
         taken += 1;
         let id = frontier.known("a.test").unwrap();
-        frontier.page_said(id, &url, 7);
+        assert_eq!(frontier.page_said(id, &url, 7, false, false).unwrap(), taken > 1);
     }
     assert_eq!(taken, 21, "the first had new content, twenty more didn't");
     let held = frontier.take_held().unwrap();
@@ -150,5 +150,85 @@ fn counters_over_their_memory_leave_it_with_hosts_at_rest_and_come_back_whole() 
     for (id, groups) in kept {
         frontier.load(id).unwrap();
         assert_eq!(format!("{:?}", frontier.hosts[id].groups), groups, "what was put away is read again");
+    }
+}
+
+#[test]
+fn contents_are_known_whatever_their_number_and_after_a_restart() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    let id = frontier.host_id("a.test").unwrap();
+    let url = |n: u32| CrawlUrl::parse(&format!("http://a.test/page/{n}")).unwrap();
+    for mark in 0..5_000 {
+        assert!(!frontier.page_said(id, &url(mark), mark, false, false).unwrap());
+    }
+    commit(&mut frontier);
+    let mut frontier = open(&store, 9_999);
+    assert!((0..5_000).all(|mark| frontier.page_said(id, &url(mark), mark, false, false).unwrap()));
+    assert!(!frontier.page_said(id, &url(0), 5_000, false, false).unwrap());
+    let other = frontier.host_id("b.test").unwrap();
+    let url = CrawlUrl::parse("http://b.test/").unwrap();
+    assert!(!frontier.page_said(other, &url, 0, false, false).unwrap(), "another host");
+}
+
+#[test]
+fn contents_of_pages_under_noindex_are_in_memory_alone() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    let id = frontier.host_id("a.test").unwrap();
+    let url = CrawlUrl::parse("http://a.test/search").unwrap();
+    assert!(!frontier.page_said(id, &url, 7, false, true).unwrap());
+    commit(&mut frontier);
+    assert_eq!(store.scan(Tree::Seen, &[]).count(), 0);
+    assert!(frontier.page_said(id, &url, 7, false, true).unwrap());
+    let mut frontier = open(&store, 9_999);
+    assert!(!frontier.page_said(id, &url, 7, false, true).unwrap());
+}
+
+#[test]
+fn a_second_visit_repeats_nothing() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    let id = frontier.host_id("a.test").unwrap();
+    let url = CrawlUrl::parse("http://a.test/one").unwrap();
+    assert!(!frontier.page_said(id, &url, 7, false, false).unwrap());
+    for _ in 0..100 {
+        frontier.page_said_again(id, 7, false).unwrap();
+    }
+    assert!(!frontier.page_said(id, &url, 8, false, false).unwrap());
+    let item = QueuedUrl::link(&url, 1, None);
+    assert_eq!(frontier.requeue_held(id, item), None);
+}
+
+#[test]
+fn a_url_like_one_that_repeated_what_was_known_is_counted_with_those() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    let id = frontier.host_id("a.test").unwrap();
+    let url = |path: &str| CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
+    let queued = |frontier: &mut Frontier<MemoryStore>, path: &str| {
+        let item = QueuedUrl::link(&url(path), 1, None);
+        frontier.admit(id, url(path).fingerprint(&KEY), item, Priority::Link, true).unwrap();
+        frontier.lease(now()).unwrap().map(|permit| {
+            let Work::Visit(item) = permit.lease().work.clone() else { unreachable!("a visit") };
+            let wait = Delay { length: Duration::ZERO, why: DelayReason::Configured };
+            frontier.settle(permit, Settlement::finished(Duration::ZERO, wait));
+            item.is_repeat()
+        })
+    };
+    assert_eq!(queued(&mut frontier, "/qwertyuiop/page3"), Some(false));
+    frontier.page_said(id, &url("/qwertyuiop/page3"), 3, false, false).unwrap();
+    assert_eq!(queued(&mut frontier, "/asdfghjkl/page3"), Some(false), "nothing was repeated yet");
+    assert!(frontier.page_said(id, &url("/asdfghjkl/page3"), 3, false, false).unwrap());
+    assert_eq!(queued(&mut frontier, "/zxcvbnm/page3"), Some(true));
+    assert_eq!(queued(&mut frontier, "/zxcvbnm/page4"), Some(false));
+    for (path, another, differs) in [
+        ("/list?order=a", "/list?order=b", "/lists?order=a"),
+        ("/page;id=a", "/page;id=b", "/pages;id=a"),
+        ("/page5/abcdefghijklmnop", "/page5/ponmlkjihgfedcba", "/page5/chapter-one"),
+    ] {
+        assert!(frontier.page_said(id, &url(path), 3, false, false).unwrap());
+        assert_eq!(queued(&mut frontier, another), Some(true));
+        assert_eq!(queued(&mut frontier, differs), Some(false));
     }
 }

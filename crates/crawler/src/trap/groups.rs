@@ -1,22 +1,26 @@
 //! Counts the URLs of one host that have something in common, in bounded memory.
 //!
-//! Pages that repeat the same content may have any name: a site that responds to every URL may link to short made-up
-//! names that have nothing in common. So pages are also counted by folder: one where hardly any page says something
-//! new, and
-//! the last ones all said the same, has no more to say.
+//! What a page says is new to its host, or known: the frontier remembers the content of all pages of a host. Pages that repeat the same content may
+//! have any name, at any depth: a site that responds to every URL may link to short made-up names that have nothing in common. So pages are
+//! counted four times. By group: URLs that differ in their queries or digits. By folder: one where hardly any page says something new, and the last
+//! ones all said the same, has no more to say. By host, as far as their URLs were found on pages with new content. And by host, as far as they
+//! weren't, or are like one that repeated what was known (see [`variants`]): those are the links that an infinite space makes. They have a row of
+//! their own, so that they cost no page that was found elsewhere.
 //!
 //! At most [`Groups::MOST`] groups are held, by the algorithm of Misra and Gries (1982): where a further one comes, all
 //! lose one. So a count is never too high, and too low by at most the host's URLs divided by the number of groups:
 //! nothing is held back too early, and what grows without end is always seen. Groups of at least [`Groups::KEPT`] URLs
 //! are stored with their host, in the commit of the links that they count.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
-use super::key::Keys;
+use super::key::{HOST, Keys, REPEATS};
 use super::{Budget, BudgetExceeded, TrapSettings};
 
-/// Marks remembered of a group.
-const MARKS: usize = 8;
+/// Where a group is stored whole, 8 numbers follow that were marks of pages once, and how many there were.
+const UNUSED: usize = 8;
 
 /// Links beyond a group's first URL; where there are more, its budget is a tenth: numbered pages that lead ever deeper.
 const DEEPER: u32 = 20;
@@ -29,6 +33,18 @@ const FOLDERS: usize = 16;
 
 /// The part of a folder's pages that may say something new, where the last ones said the same: one of so many.
 const NEW_IN: u32 = 10;
+
+/// Pages of a group with new content, where a copy counts as one of its own.
+const OWN_COPIES: RangeInclusive<u32> = 1..=8;
+
+/// The keys of a host's own accounts.
+const ACCOUNTS: [u64; 2] = [HOST, REPEATS];
+
+/// A host as a whole has so many times the row of known pages that its groups have.
+const HOST_ROWS: u64 = 2;
+
+/// Known pages in a row from which on a host's account is stored with it.
+const ROW_KEPT: u32 = 20;
 
 /// Parameters of a query from which on its variants are combinations, whose number says nothing about pages.
 const COMBINATIONS: usize = 3;
@@ -46,31 +62,55 @@ struct Group {
     pages: u32,
     fresh: u32,
     same: u32,
-    /// The last marks that were new. Most groups have no page yet, and no memory for marks.
-    #[serde(with = "marks")]
-    marks: Option<Box<[u32; MARKS]>>,
-    marked: u8,
+    #[serde(with = "unused")]
+    unused: (),
 }
 
-/// The stored form of marks: all of them, 0 where there are none.
-mod marks {
+/// What is in the place of marks.
+mod unused {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::MARKS;
+    use super::UNUSED;
 
-    #[expect(clippy::ref_option, reason = "serde gives a reference to the field")]
-    pub(super) fn serialize<S: Serializer>(
-        marks: &Option<Box<[u32; MARKS]>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        marks.as_deref().unwrap_or(&[0; MARKS]).serialize(serializer)
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference to the field")]
+    pub(super) fn serialize<S: Serializer>((): &(), serializer: S) -> Result<S::Ok, S::Error> {
+        ([0_u32; UNUSED], 0_u8).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Box<[u32; MARKS]>>, D::Error> {
-        let marks = <[u32; MARKS]>::deserialize(deserializer)?;
-        Ok((marks != [0; MARKS]).then(|| Box::new(marks)))
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        <([u32; UNUSED], u8)>::deserialize(deserializer).map(|_| ())
+    }
+}
+
+/// What the content of a page is to its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// No page had it before.
+    New,
+    /// One page had it: a print version, a mirror. Of a host's accounts it `counts` for one of four contents.
+    Copy { counts: bool },
+    /// Two pages had it or more.
+    Repeat,
+}
+
+impl Said {
+    /// What a page says of which `before` pages had the content, up to two. `mark` is that of the content.
+    pub(crate) fn of(before: usize, mark: u32) -> Self {
+        match before {
+            0 => Self::New,
+            1 => Self::Copy { counts: mark.is_multiple_of(4) },
+            _ => Self::Repeat,
+        }
+    }
+
+    /// Whether a page had it before.
+    pub(crate) fn is_known(self) -> bool {
+        self != Self::New
+    }
+
+    /// How many fingerprints it adds to those that the frontier has of the host.
+    fn remembered(self) -> u32 {
+        u32::from(self != Self::Repeat)
     }
 }
 
@@ -78,7 +118,8 @@ mod marks {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    /// By folder; what is counted here is pages that were read.
+    /// By folder; what is counted here is pages that were read. So are those of the host's own accounts, which are among them:
+    /// their count is that of fingerprints of contents and variants.
     folders: Vec<Group>,
 }
 
@@ -91,7 +132,7 @@ impl Groups {
     pub(crate) fn restore(stored: &[StoredGroup], folders: &[StoredGroup]) -> Self {
         Self {
             groups: stored.iter().take(Self::MOST).map(Group::restore).collect(),
-            folders: folders.iter().take(FOLDERS).map(Group::restore).collect(),
+            folders: folders.iter().take(FOLDERS + ACCOUNTS.len()).map(Group::restore).collect(),
         }
     }
 
@@ -105,26 +146,26 @@ impl Groups {
 
     /// Bytes in memory beside its own size.
     pub(crate) fn bytes(&self) -> usize {
-        let marked = self.groups.iter().chain(&self.folders).filter(|group| group.marks.is_some()).count();
-        let groups = self.groups.capacity() + self.folders.capacity();
-        groups * size_of::<Group>() + marked * size_of::<[u32; MARKS]>()
+        (self.groups.capacity() + self.folders.capacity()) * size_of::<Group>()
     }
 
     /// Forgets what isn't stored: the host is at rest.
     pub(crate) fn shrink(&mut self) {
         for groups in [&mut self.groups, &mut self.folders] {
-            groups.retain(|group| group.count >= Self::KEPT);
+            groups.retain(Group::is_kept);
             groups.shrink_to_fit();
         }
     }
 
-    /// Counts a new URL of the host, or says why it is held back. `have` is what the host has already.
+    /// Counts a new URL of the host, or says why it is held back. `have` is what the host has already; a URL `is_repeat` that
+    /// was found on a page with known content, or is like one of those.
     pub(crate) fn admit(
         &mut self,
         rules: &TrapSettings,
         path_and_query: &str,
         depth: u32,
         have: u64,
+        is_repeat: bool,
     ) -> Option<BudgetExceeded> {
         if let Some(most) = rules.urls_per_host.filter(|most| have >= *most) {
             return Some(BudgetExceeded::new(Budget::UrlsPerHost, most, have));
@@ -135,7 +176,8 @@ impl Groups {
             .flatten()
             .filter_map(|key| self.find(key))
             .find_map(|group| group.judge(rules, keys, depth))
-            .or_else(|| self.folder(keys.folder)?.has_no_more_to_say(rules.same_pages?));
+            .or_else(|| self.folder(keys.folder)?.has_no_more_to_say(rules.same_pages?))
+            .or_else(|| self.host_is_same(rules.same_pages?, is_repeat));
         if held.is_none() {
             for key in [keys.query, keys.shape].into_iter().flatten() {
                 self.count(key, depth);
@@ -152,37 +194,81 @@ impl Groups {
         }
     }
 
-    /// Takes in what a page of the host says.
-    pub(crate) fn page(&mut self, path_and_query: &str, mark: u32) {
+    /// Takes in what a page of the host says. `remembered` is how many fingerprints of its variants were added to the host's.
+    pub(crate) fn page(&mut self, path_and_query: &str, said: Said, is_repeat: bool, remembered: u32) {
         let keys = Keys::of(path_and_query);
         let mut says_the_same = false;
         for key in [keys.query, keys.shape].into_iter().flatten() {
             if let Some(group) = self.groups.iter_mut().find(|group| group.key == key) {
-                says_the_same |= group.page(mark);
+                says_the_same |= said.is_known() && group.pages > 0;
+                group.page(said);
             }
         }
         // What one of those groups says over and over, session ids say, tells nothing of the rest of its folder.
         if !says_the_same {
-            self.page_of_folder(keys.folder, mark);
+            self.page_of_folder(keys.folder, said);
         }
+        self.page_of_host(said, is_repeat, remembered);
     }
 
-    fn page_of_folder(&mut self, key: u64, mark: u32) {
+    fn page_of_folder(&mut self, key: u64, said: Said) {
         if let Some(folder) = self.folders.iter_mut().find(|folder| folder.key == key) {
             folder.count = folder.count.saturating_add(1);
-            folder.page(mark);
+            folder.page(said);
             return;
         }
-        if self.folders.len() >= FOLDERS {
+        let folders = || self.folders.iter().enumerate().filter(|(_, folder)| !folder.is_account());
+        if folders().count() >= FOLDERS {
             // A folder that grows without end soon has more pages than the others.
-            let least = self.folders.iter().enumerate().min_by_key(|(_, folder)| folder.count);
+            let least = folders().min_by_key(|(_, folder)| folder.count);
             if let Some((least, _)) = least {
                 self.folders.swap_remove(least);
             }
         }
         let mut folder = Group::new(key, 0);
-        folder.page(mark);
+        folder.page(said);
         self.folders.push(folder);
+    }
+
+    fn page_of_host(&mut self, said: Said, is_repeat: bool, remembered: u32) {
+        let account = self.account(if is_repeat { REPEATS } else { HOST });
+        account.count = account.count.saturating_add(said.remembered() + remembered);
+        match said {
+            Said::Copy { counts: true } => account.page(Said::Repeat),
+            said => account.page(said),
+        }
+        if said == Said::New && is_repeat {
+            // What such URLs lead to says nothing of the others, but that there is more to come.
+            self.account(HOST).same = 0;
+        }
+    }
+
+    fn account(&mut self, key: u64) -> &mut Group {
+        let place = self.folders.iter().position(|account| account.key == key).unwrap_or_else(|| {
+            self.folders.push(Group { count: 0, ..Group::new(key, 0) });
+            self.folders.len() - 1
+        });
+        &mut self.folders[place]
+    }
+
+    /// Fingerprints that the host has beside those of its URLs.
+    pub(crate) fn remembered(&self) -> u64 {
+        self.folders
+            .iter()
+            .filter(|account| account.is_account())
+            .map(|account| u64::from(account.count))
+            .sum()
+    }
+
+    /// Whether a page of the host had content that was known.
+    pub(crate) fn has_repeated(&self) -> bool {
+        self.folders.iter().any(|account| account.is_account() && account.fresh < account.pages)
+    }
+
+    /// Whether the host went on saying what it had said.
+    fn host_is_same(&self, most: u64, is_repeat: bool) -> Option<BudgetExceeded> {
+        let (key, most) = if is_repeat { (REPEATS, most) } else { (HOST, most.saturating_mul(HOST_ROWS)) };
+        self.folder(key)?.is_same(most).map(|held| BudgetExceeded { of_host: true, ..held })
     }
 
     fn folder(&self, key: u64) -> Option<&Group> {
@@ -190,7 +276,12 @@ impl Groups {
     }
 
     /// Returns why a URL that waits isn't asked for any more: its group went on saying the same.
-    pub(crate) fn exhausted(&self, rules: &TrapSettings, path_and_query: &str) -> Option<BudgetExceeded> {
+    pub(crate) fn exhausted(
+        &self,
+        rules: &TrapSettings,
+        path_and_query: &str,
+        is_repeat: bool,
+    ) -> Option<BudgetExceeded> {
         let most = rules.same_pages?;
         if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= most) {
             return None;
@@ -199,6 +290,7 @@ impl Groups {
         let groups = [keys.query, keys.shape].into_iter().flatten().filter_map(|key| self.find(key));
         let held = groups.into_iter().find_map(|group| group.is_same(most));
         held.or_else(|| self.folder(keys.folder)?.has_no_more_to_say(most))
+            .or_else(|| self.host_is_same(most, is_repeat))
     }
 
     fn find(&self, key: u64) -> Option<&Group> {
@@ -220,14 +312,23 @@ impl Groups {
 }
 
 fn stored(groups: &[Group]) -> Vec<StoredGroup> {
-    let kept = groups.iter().filter(|group| group.count >= Groups::KEPT);
+    let kept = groups.iter().filter(|group| group.is_kept());
     kept.map(|group| StoredGroup(group.key, group.count, group.depth, group.pages, group.fresh, group.same))
         .collect()
 }
 
 impl Group {
     fn new(key: u64, depth: u32) -> Self {
-        Self { key, count: 1, depth, pages: 0, fresh: 0, same: 0, marks: None, marked: 0 }
+        Self { key, count: 1, depth, pages: 0, fresh: 0, same: 0, unused: () }
+    }
+
+    fn is_account(&self) -> bool {
+        ACCOUNTS.contains(&self.key)
+    }
+
+    /// Whether it is stored with its host.
+    fn is_kept(&self) -> bool {
+        self.count >= Groups::KEPT || self.is_account() && self.same >= ROW_KEPT
     }
 
     fn restore(&StoredGroup(key, count, depth, pages, fresh, same): &StoredGroup) -> Self {
@@ -269,28 +370,21 @@ impl Group {
 
     fn held(&self, budget: Budget, limit: u64, count: u32) -> BudgetExceeded {
         let (fresh, pages) = (self.fresh.into(), self.pages.into());
-        BudgetExceeded { budget, limit, count: count.into(), fresh, pages, in_folder: false }
+        BudgetExceeded { budget, limit, count: count.into(), fresh, pages, in_folder: false, of_host: false }
     }
 
-    /// Takes in a page of the group; true if it says what others have said.
-    fn page(&mut self, mark: u32) -> bool {
-        // The marks aren't stored: after a restart the first page can't be compared.
-        let is_first_again = self.marked == 0 && self.pages > 0;
+    /// Takes in a page of the group. A copy of what one of the group's own pages said lengthens a row; one of another page neither lengthens nor
+    /// ends it. Which of them it is is known only of a group that said little.
+    fn page(&mut self, said: Said) {
         self.pages = self.pages.saturating_add(1);
-        let marked = usize::from(self.marked);
-        let marks = self.marks.get_or_insert_default();
-        if marks[..marked.min(MARKS)].contains(&mark) {
-            self.same = self.same.saturating_add(1);
-            return true;
+        match said {
+            Said::New => {
+                self.same = 0;
+                self.fresh = self.fresh.saturating_add(1);
+            }
+            Said::Copy { .. } if !OWN_COPIES.contains(&self.fresh) => {}
+            Said::Copy { .. } | Said::Repeat => self.same = self.same.saturating_add(1),
         }
-        marks[marked % MARKS] = mark;
-        // Counts on beyond the ring, without ever coming back to 0.
-        self.marked = if marked + 1 == 2 * MARKS { MARKS as u8 } else { self.marked + 1 };
-        if !is_first_again {
-            self.same = 0;
-            self.fresh = self.fresh.saturating_add(1);
-        }
-        false
     }
 }
 

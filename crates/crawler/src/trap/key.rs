@@ -31,6 +31,35 @@ impl Keys {
     }
 }
 
+/// The key of what a host's pages say: of those whose URLs were found on pages with new content. No path has it.
+pub(super) const HOST: u64 = hash(b'h', b"");
+
+/// The key of what the others say: of those whose URLs were found on pages with known content, or are like one of theirs.
+pub(super) const REPEATS: u64 = hash(b'r', b"");
+
+/// Fewest letters and digits of a last segment that may be a made-up name.
+const TOKEN: usize = 12;
+
+/// What a URL has in common with others that may show the same page: its last segment with its query, wherever that is; its path, whatever
+/// the query and the parameters of its last segment; its folder, if the last segment may be a made-up name.
+pub(crate) fn variants(path_and_query: &str) -> impl Iterator<Item = u64> {
+    let (path, query) = match path_and_query.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (path_and_query, None),
+    };
+    let bare = path.strip_suffix('/').unwrap_or(path);
+    let start = bare.rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, name) = bare.split_at(start);
+    let in_folder = folder.len() > 1 && !name.is_empty();
+    let tail = in_folder.then(|| hash(b't', &path_and_query.as_bytes()[start..]));
+    let parameters = path[start..].find(';').map(|place| start + place);
+    let path = (query.is_some() || parameters.is_some())
+        .then(|| hash(b'p', path[..parameters.unwrap_or(path.len())].as_bytes()));
+    let is_token = name.len() >= TOKEN && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let folder = (in_folder && is_token).then(|| hash(b'u', folder.as_bytes()));
+    [tail, path, folder].into_iter().flatten()
+}
+
 /// A path up to its last slash.
 pub(super) fn folder(path: &str) -> &str {
     path.rfind('/').map_or("/", |slash| &path[..=slash])
@@ -72,10 +101,13 @@ fn shape_of(path: &str) -> String {
 }
 
 /// FNV-1a, 64 bit. Stored, so it must not change; a site that makes collisions only spends its own budgets.
-pub(super) fn hash(kind: u8, bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    for byte in std::iter::once(&kind).chain(bytes) {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+pub(super) const fn hash(kind: u8, bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let mut hash = (0xcbf2_9ce4_8422_2325 ^ kind as u64).wrapping_mul(PRIME);
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(PRIME);
+        at += 1;
     }
     hash
 }

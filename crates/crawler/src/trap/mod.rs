@@ -10,8 +10,9 @@ mod key;
 mod settings;
 
 pub use self::form::by_form;
-pub(crate) use self::groups::{Groups, StoredGroup};
+pub(crate) use self::groups::{Groups, Said, StoredGroup};
 pub use self::key::shape;
+pub(crate) use self::key::variants;
 pub use self::settings::TrapSettings;
 
 use hashbrown::HashTable;
@@ -92,16 +93,19 @@ pub struct BudgetExceeded {
     /// The group is a folder.
     #[serde(default)]
     pub in_folder: bool,
+    /// The group is the host.
+    #[serde(default)]
+    pub of_host: bool,
 }
 
 impl BudgetExceeded {
     fn new(budget: Budget, limit: u64, count: u64) -> Self {
-        Self { budget, limit, count, fresh: 0, pages: 0, in_folder: false }
+        Self { budget, limit, count, fresh: 0, pages: 0, in_folder: false, of_host: false }
     }
 
     /// The evidence in words: the budget with its value, what was counted, and under which key.
     pub fn evidence(&self, url: &CrawlUrl) -> String {
-        let Self { budget, limit, count, fresh, pages, in_folder } = self;
+        let Self { budget, limit, count, fresh, pages, in_folder, of_host } = self;
         let host = url.host();
         let path = url.path();
         let what = match budget {
@@ -119,6 +123,9 @@ impl BudgetExceeded {
             Budget::ShapeVariants => format!(
                 "{count} URLs have the shape {host}{}; {fresh} of {pages} pages had new content",
                 shape(path)
+            ),
+            Budget::SamePages if *of_host => format!(
+                "the last {count} pages of {host} repeated earlier content; {fresh} of {pages} had new content"
             ),
             Budget::SamePages if *in_folder => format!(
                 "the last {count} pages of the folder {host}{} repeated earlier content; {fresh} of {pages} had new content",
@@ -305,8 +312,13 @@ mod tests {
     #[test]
     fn evidence_names_the_budget_its_value_and_the_key() {
         let url = CrawlUrl::parse("http://a.test/cal/2031/04?x=1").unwrap();
-        let held =
-            |budget| BudgetExceeded { budget, limit: 10, count: 12, fresh: 3, pages: 9, in_folder: false };
+        let held = |budget| BudgetExceeded {
+            limit: 10,
+            count: 12,
+            fresh: 3,
+            pages: 9,
+            ..BudgetExceeded::new(budget, 0, 0)
+        };
         for (budget, expected) in [
             (Budget::Depth, "traps.depth 10: 12 links from a seed"),
             (Budget::Segments, "traps.segments 10: the path has 12 segments"),

@@ -33,7 +33,8 @@ pub struct TrapSettings {
     /// URLs whose paths differ in digits alone. Default: 100,000, and 4 for each page of theirs that said something new.
     #[serde(with = "units::limit")]
     pub shape_variants: Option<u64>,
-    /// Pages in a row, of those that differ in query or digits alone, that say the same as others before. Default: 200.
+    /// Pages in a row, of those that differ in query or digits alone, of a folder, or of those that were found on such pages, that say what
+    /// their host said before; twice as many of the host. Default: 200.
     #[serde(with = "units::limit")]
     pub same_pages: Option<u64>,
 }

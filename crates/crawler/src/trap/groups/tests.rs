@@ -1,5 +1,7 @@
 //! Groups that end, and groups that go on.
 
+use std::collections::HashMap;
+
 use super::*;
 
 const RULES: TrapSettings = TrapSettings {
@@ -14,6 +16,19 @@ const RULES: TrapSettings = TrapSettings {
     same_pages: Some(50),
 };
 
+/// What pages of a host have said, as the frontier remembers it.
+#[derive(Default)]
+struct Contents(HashMap<u32, usize>);
+
+impl Contents {
+    /// What the next page with this mark says.
+    fn said(&mut self, mark: u32) -> Said {
+        let before = self.0.entry(mark).or_default();
+        *before += 1;
+        Said::of(*before - 1, mark)
+    }
+}
+
 /// Offers numbered URLs until one is held; each that is admitted is read at once and says `text(n)`.
 fn until_held(
     rules: &TrapSettings,
@@ -22,13 +37,13 @@ fn until_held(
     depth: impl Fn(u64) -> u32,
     text: impl Fn(u64) -> Option<u32>,
 ) -> Option<(u64, BudgetExceeded)> {
-    let mut groups = Groups::default();
+    let (mut groups, mut contents) = (Groups::default(), Contents::default());
     for n in 0..most {
-        if let Some(held) = groups.admit(rules, &path(n), depth(n), n) {
+        if let Some(held) = groups.admit(rules, &path(n), depth(n), n, false) {
             return Some((n, held));
         }
         if let Some(mark) = text(n) {
-            groups.page(&path(n), mark);
+            groups.page(&path(n), contents.said(mark), false, 0);
         }
     }
     None
@@ -73,25 +88,36 @@ fn pages_that_go_on_saying_the_same_end_their_group_wherever_they_wait() {
     let path = |n| format!("/front?sid={n}");
     let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |n| Some((n % 3) as u32)).unwrap();
     assert_eq!((at, held.budget, held.count, held.fresh), (53, Budget::SamePages, 50, 3));
+    // However many contents there are.
+    for contents in [8, 9, 50] {
+        let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |n| Some((n % contents) as u32)).unwrap();
+        // Copies count where there are few contents.
+        let copies = if contents <= 8 { 0 } else { contents };
+        assert_eq!((at, held.count, held.fresh), (contents + copies + 50, 50, contents), "{contents}");
+    }
+    // Of 500 copies 125 count for the host, which has twice the row: the hundredth is that of content 396.
+    let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |n| Some((n % 500) as u32)).unwrap();
+    assert_eq!((at, held.count, held.of_host), (500 + 397, 100, true));
     let mut groups = Groups::default();
     groups.note("/front?sid=0", 1);
     for n in 0..60 {
-        groups.page(&path(n), 7);
+        groups.page(&path(n), Said::of(2, 7), false, 0);
     }
-    assert_eq!(groups.exhausted(&RULES, "/front?sid=99").unwrap().count, 59);
-    assert_eq!(groups.exhausted(&RULES, "/other?sid=99"), None);
-    assert_eq!(groups.exhausted(&TrapSettings { same_pages: None, ..RULES }, "/front?sid=99"), None);
-    groups.page("/front?sid=1000", 8);
-    assert_eq!(groups.exhausted(&RULES, "/front?sid=99"), None, "something new ends the row");
+    let exhausted = |groups: &Groups, rules, path| groups.exhausted(rules, path, false);
+    assert_eq!(exhausted(&groups, &RULES, "/front?sid=99").unwrap().count, 60);
+    assert_eq!(exhausted(&groups, &RULES, "/other?sid=99"), None);
+    assert_eq!(exhausted(&groups, &TrapSettings { same_pages: None, ..RULES }, "/front?sid=99"), None);
+    groups.page("/front?sid=1000", Said::New, false, 0);
+    assert_eq!(exhausted(&groups, &RULES, "/front?sid=99"), None, "something new ends the row");
 }
 
 #[test]
 fn counts_survive_a_restart() {
     let mut groups = Groups::default();
     for n in 0..150 {
-        assert_eq!(groups.admit(&RULES, &format!("/cal?m={n}"), 2, n), None);
-        groups.page(&format!("/cal?m={n}"), 7);
-        assert_eq!(groups.admit(&RULES, &format!("/rare/x?m={}", n.min(10)), 2, n), None);
+        assert_eq!(groups.admit(&RULES, &format!("/cal?m={n}"), 2, n, false), None);
+        groups.page(&format!("/cal?m={n}"), Said::of(n as usize, 7), false, 0);
+        assert_eq!(groups.admit(&RULES, &format!("/rare/x?m={}", n.min(10)), 2, n, false), None);
         if n == 40 {
             break;
         }
@@ -103,13 +129,12 @@ fn counts_survive_a_restart() {
     assert_eq!(stored.len(), 1, "what is rare isn't stored");
     assert_eq!((stored[0].1, stored[0].3, stored[0].5), (150, 41, 40));
     let mut again = Groups::restore(&stored, &[]);
-    // The first page after it can't be compared; those after that can.
     for _ in 0..11 {
-        again.page("/cal?m=1", 7);
+        again.page("/cal?m=1", Said::Repeat, false, 0);
     }
-    assert!(again.exhausted(&RULES, "/cal?m=1").is_some());
+    assert!(again.exhausted(&RULES, "/cal?m=1", false).is_some());
     let (mut left, mut again) = (0, Groups::restore(&stored, &[]));
-    while again.admit(&RULES, &format!("/cal?m=x{left}"), 2, 0).is_none() {
+    while again.admit(&RULES, &format!("/cal?m=x{left}"), 2, 0, false).is_none() {
         left += 1;
     }
     assert_eq!(left, 1_000 + 4 - 150);
@@ -121,8 +146,9 @@ fn memory_is_bounded_and_what_grows_is_still_seen() {
     let mut held = None;
     for n in 0..200_000_u64 {
         // A hundred thousand paths with one query each hide a calendar.
-        assert_eq!(groups.admit(&RULES, &format!("/page{}/x?a=1", letters(n)), 2, n), None);
-        if n % 10 == 0 && held.is_none() && groups.admit(&RULES, &format!("/cal?m={n}"), 2, n).is_some() {
+        assert_eq!(groups.admit(&RULES, &format!("/page{}/x?a=1", letters(n)), 2, n, false), None);
+        let is_of_calendar = n % 10 == 0 && held.is_none();
+        if is_of_calendar && groups.admit(&RULES, &format!("/cal?m={n}"), 2, n, false).is_some() {
             held = Some(n / 10);
         }
         assert!(groups.groups.len() <= Groups::MOST);
@@ -151,28 +177,11 @@ fn a_group_at_rest_keeps_what_is_stored_of_it_and_its_memory_is_counted() {
     let mut groups = Groups::restore(&[of(1, 100), of(2, 99), of(3, 101)], &[of(4, 500), of(5, 7)]);
     let each = size_of::<Group>();
     assert_eq!(groups.bytes(), 5 * each);
-    // Marks of eight pages, 4 bytes each.
-    groups.groups[0].page(7);
-    groups.folders[0].page(7);
-    assert_eq!(groups.bytes(), 5 * each + 2 * 32);
+    assert_eq!(each, 32, "ten thousand hosts have 80 of them each");
     groups.shrink();
     let keys = |groups: &[StoredGroup]| groups.iter().map(|group| group.0).collect::<Vec<_>>();
     assert_eq!((keys(&groups.stored()), keys(&groups.stored_folders())), (vec![1, 3], vec![4]));
-    assert_eq!(groups.bytes(), 3 * each + 2 * 32);
-}
-
-#[test]
-fn the_last_eight_marks_are_remembered_however_many_there_were() {
-    for pages in 8..40 {
-        let mut group = Group::new(1, 0);
-        for mark in 1..=pages {
-            assert!(!group.page(mark), "{mark} of {pages}");
-        }
-        for mark in pages - 7..=pages {
-            assert!(group.page(mark), "{mark} of {pages}");
-        }
-        assert!(pages == 8 || !group.page(pages - 8), "{pages}");
-    }
+    assert_eq!(groups.bytes(), 3 * each);
 }
 
 #[test]
@@ -232,63 +241,100 @@ fn a_folder_that_finds_whatever_is_asked_for_ends() {
 fn a_folder_with_pages_of_its_own_survives_a_row_of_links_that_lead_nowhere() {
     let mut groups = Groups::default();
     for n in 0..20 {
-        groups.page(&format!("/{}", letters(n)), n as u32);
+        groups.page(&format!("/{}", letters(n)), Said::New, false, 0);
     }
-    for n in 20..199 {
-        groups.page(&format!("/{}", made_up(n)), 999_999);
+    let exhausted = |groups: &Groups, path| groups.exhausted(&RULES, path, false);
+    for n in 20..119 {
+        groups.page(&format!("/{}", made_up(n)), Said::Repeat, false, 0);
     }
-    assert_eq!(groups.exhausted(&RULES, "/about"), None, "a tenth of them had new content");
-    for n in 199..201 {
-        groups.page(&format!("/{}", made_up(n)), 999_999);
+    assert_eq!(exhausted(&groups, "/about"), None, "more than a tenth of them had new content");
+    // Twice the budget in a row ends the rest of the host.
+    groups.page(&format!("/{}", made_up(119)), Said::Repeat, false, 0);
+    let held = exhausted(&groups, "/about").unwrap();
+    assert_eq!((held.limit, held.count, held.fresh, held.of_host), (100, 100, 20, true));
+    for n in 120..200 {
+        groups.page(&format!("/{}", made_up(n)), Said::Repeat, false, 0);
     }
-    // 21 new ones of 210 are no more than a tenth.
-    for n in 201..210 {
-        groups.page(&format!("/{}", made_up(n)), 999_999);
-    }
-    assert!(groups.exhausted(&RULES, "/about").is_some_and(|held| held.in_folder));
-    assert_eq!(groups.exhausted(&RULES, "/other/about"), None);
-    assert!(groups.admit(&RULES, "/more", 2, 0).is_some());
+    // 20 new ones of 200 are no more than a tenth.
+    assert!(exhausted(&groups, "/about").is_some_and(|held| held.in_folder));
+    assert!(groups.admit(&RULES, "/more", 2, 0, false).is_some());
     // It survives a restart, and ends with something new.
     let mut again = Groups::restore(&groups.stored(), &groups.stored_folders());
-    assert!(again.exhausted(&RULES, "/about").is_some());
-    again.page("/x", 1);
-    again.page("/y", 2);
-    assert_eq!(again.exhausted(&RULES, "/about"), None);
+    assert!(exhausted(&again, "/about").is_some());
+    assert!(exhausted(&again, "/other/about").is_some_and(|held| held.of_host));
+    again.page("/x", Said::New, false, 0);
+    assert_eq!(exhausted(&again, "/about"), None);
+    assert_eq!(exhausted(&again, "/other/about"), None);
+}
+
+#[test]
+fn links_of_pages_with_known_content_have_a_row_of_their_own() {
+    let mut groups = Groups::default();
+    for n in 0..50 {
+        // Whatever new pages are found meanwhile elsewhere.
+        assert_eq!(groups.admit(&RULES, "/a/b", 2, 0, true), None);
+        groups.page(&format!("/page/{}/", letters(n)), Said::New, false, 0);
+        groups.page(&format!("/{}/x", made_up(n)), Said::Repeat, true, 0);
+    }
+    let held = groups.admit(&RULES, "/a/b", 2, 0, true).unwrap();
+    assert_eq!((held.limit, held.count, held.of_host), (50, 50, true));
+    assert_eq!(groups.admit(&RULES, "/a/b", 2, 0, false), None, "what new pages link to goes on");
+    // One that led to something new: there may be more.
+    groups.page("/a/c", Said::New, true, 0);
+    assert_eq!(groups.admit(&RULES, "/a/b", 2, 0, true), None);
+}
+
+#[test]
+fn copies_are_a_quarter_of_a_repetition_for_the_host_and_none_for_groups_of_copies() {
+    let mut groups = Groups::default();
+    groups.note("/print?id=0", 1);
+    for mark in 0..396 {
+        groups.page(&format!("/print?id={mark}"), Said::of(1, mark), false, 0);
+    }
+    assert_eq!(groups.exhausted(&RULES, "/print?id=x", false), None);
+    groups.page("/print?id=396", Said::of(1, 396), false, 0);
+    let held = groups.exhausted(&RULES, "/print?id=x", false);
+    assert!(held.is_some_and(|held| held.of_host && held.count == 100 && held.pages == 397), "{held:?}");
+}
+
+#[test]
+fn fingerprints_that_are_no_urls_are_counted() {
+    let mut groups = Groups::default();
+    groups.page("/a", Said::New, false, 0);
+    groups.page("/b/c", Said::Copy { counts: false }, true, 2);
+    groups.page("/b/d", Said::Repeat, true, 1);
+    assert_eq!(groups.remembered(), 1 + 3 + 1);
+    assert!(groups.has_repeated());
 }
 
 #[test]
 fn the_folders_of_a_host_are_few_and_the_one_that_grows_is_among_them() {
     let mut groups = Groups::default();
     for n in 0..20_000 {
-        groups.page(&format!("/{}/x", letters(n)), n as u32);
+        groups.page(&format!("/{}/x", letters(n)), Said::New, false, 0);
         if n % 50 == 0 {
-            groups.page(&format!("/found/{}", made_up(n)), 7);
-            groups.page(&format!("/found/{}", made_up(n + 1)), 7);
+            groups.page(&format!("/found/{}", made_up(n)), Said::Repeat, false, 0);
+            groups.page(&format!("/found/{}", made_up(n + 1)), Said::Repeat, false, 0);
         }
-        assert!(groups.folders.len() <= FOLDERS);
+        assert!(groups.folders.len() <= FOLDERS + ACCOUNTS.len());
     }
-    assert!(groups.exhausted(&RULES, "/found/abc").is_some());
+    assert!(groups.exhausted(&RULES, "/found/abc", false).is_some_and(|held| held.in_folder));
 }
 
 /// A group as idle hosts have it in the database: the fields of form 1, in this order.
 #[derive(serde::Serialize)]
-struct StoredWhole(u64, u32, u32, u32, u32, u32, [u32; MARKS], u64);
+struct StoredWhole(u64, u32, u32, u32, u32, u32, [u32; UNUSED], u64);
 
 #[test]
-fn marks_take_memory_for_groups_with_pages_alone_and_are_stored_as_ever() {
+fn a_group_is_stored_as_ever() {
     let mut group = Group::new(300, 2);
-    assert_eq!(size_of_val(&group), 40, "ten thousand hosts have 80 of them each");
-    assert!(group.marks.is_none());
     let bytes = |group: &Group| postcard::to_stdvec(group).unwrap();
-    let plain = StoredWhole(300, 1, 2, 0, 0, 0, [0; MARKS], 0);
+    let plain = StoredWhole(300, 1, 2, 0, 0, 0, [0; UNUSED], 0);
     assert_eq!(bytes(&group), postcard::to_stdvec(&plain).unwrap());
-    let read: Group = postcard::from_bytes(&bytes(&group)).unwrap();
-    assert!(read.marks.is_none());
-
-    assert!(!group.page(900));
-    assert!(group.page(900));
+    group.page(Said::New);
+    group.page(Said::Repeat);
+    // As an earlier version wrote it: with the marks of its pages.
     let marked = StoredWhole(300, 1, 2, 2, 1, 1, [900, 0, 0, 0, 0, 0, 0, 0], 1);
-    assert_eq!(bytes(&group), postcard::to_stdvec(&marked).unwrap());
-    let mut read: Group = postcard::from_bytes(&bytes(&group)).unwrap();
-    assert!(read.page(900) && !read.page(901), "what was said before counts after the host was put away");
+    let read: Group = postcard::from_bytes(&postcard::to_stdvec(&marked).unwrap()).unwrap();
+    assert_eq!(bytes(&read), bytes(&group));
 }
