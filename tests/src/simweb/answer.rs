@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::html;
 use super::model::{AGENT, Failure, Kind, Later, Robots, RobotsForm, Web};
+use super::space::Shown;
 use crate::request_log::{Lesson, RequestKind};
 use crate::rules::Rules;
 
@@ -68,6 +69,15 @@ pub(super) fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
         },
     };
     Some(Answer { reply, purpose: RequestKind::Page, lesson: None })
+}
+
+/// The answer of a site with a space of URLs without end.
+pub(super) fn space_answer(shown: Shown) -> Answer {
+    let reply = match shown {
+        Shown::Page(_, body) => ok("text/html", vec![], &body),
+        Shown::Moved(to) => status(302, vec![("location".into(), to)], "moved"),
+    };
+    Answer { reply, purpose: RequestKind::Page, lesson: None }
 }
 
 fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {

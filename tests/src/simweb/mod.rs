@@ -10,6 +10,7 @@ mod href;
 mod html;
 mod model;
 mod sim;
+mod space;
 mod truth;
 
 pub use generate::{LASTING, Size, generate};
@@ -18,4 +19,5 @@ pub use model::{
     RobotsForm, Site, Web,
 };
 pub use sim::SimWeb;
+pub use space::{Shown, Space, SpaceKind};
 pub use truth::{Limits, Truth, truth};

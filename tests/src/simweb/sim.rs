@@ -1,15 +1,17 @@
 //! The running web: counts requests, keeps time and writes the log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use url::Url;
 
-use super::answer::{Answer, Reply, answer};
-use super::model::Web;
+use super::answer::{Answer, Reply, answer, space_answer};
+use super::model::{Robots, RobotsForm, Site, Web};
+use super::space::Space;
 use crate::request_log::{Request, RequestKind};
+use crate::rules::Rules;
 
 /// A generated web that answers over the crawler's seam, on tokio's clock.
 ///
@@ -22,6 +24,8 @@ pub struct SimWeb {
 #[derive(Debug)]
 struct Shared {
     web: Web,
+    /// What its only site shows beside what the model has.
+    space: Option<Space>,
     start: Instant,
     state: Mutex<State>,
 }
@@ -40,12 +44,32 @@ struct State {
 impl SimWeb {
     /// Puts a web on line. Must be called within the runtime whose clock the crawl uses.
     pub fn new(web: Web) -> Self {
-        Self { shared: Arc::new(Shared { web, start: Instant::now(), state: Mutex::default() }) }
+        Self::showing(web, None)
+    }
+
+    /// Puts one site on line that has a space of URLs without end. As [`SimWeb::new`].
+    pub fn of_space(host: &str, space: Space) -> Self {
+        let rules = Rules::default();
+        let form = RobotsForm::Missing;
+        let robots = Robots { rules, form, failures: Vec::new(), later: Vec::new(), max_age: None };
+        let site = Site { robots, latency: Duration::from_millis(20), resources: BTreeMap::new() };
+        let sites = BTreeMap::from([(host.to_owned(), site)]);
+        let web = Web { seed: space.seed, sites, seeds: vec![format!("http://{host}/")] };
+        Self::showing(web, Some(space))
+    }
+
+    fn showing(web: Web, space: Option<Space>) -> Self {
+        Self { shared: Arc::new(Shared { web, space, start: Instant::now(), state: Mutex::default() }) }
     }
 
     /// The model.
     pub fn web(&self) -> &Web {
         &self.shared.web
+    }
+
+    /// The space of its only site.
+    pub fn space(&self) -> Option<Space> {
+        self.shared.space
     }
 
     /// Time since the web is on line, as in the log.
@@ -102,7 +126,12 @@ impl SimWeb {
         let nth = state.asked.entry(url.as_str().to_owned()).or_default();
         // Only plain http on port 80 is served; anything else finds nobody there.
         let found = if url.scheme() == "http" && url.port().is_none() {
-            answer(&self.shared.web, url.as_str(), *nth)
+            let found = answer(&self.shared.web, url.as_str(), *nth);
+            let is_page = |answer: &Answer| answer.purpose == RequestKind::Page;
+            match self.shared.space.filter(|_| found.as_ref().is_some_and(is_page)) {
+                Some(space) => Some(space_answer(space.answer(&path))),
+                None => found,
+            }
         } else {
             None
         };

@@ -214,7 +214,7 @@ impl<S: Store> Crawl<S> {
         let decisions = Arc::clone(&self.decisions);
         let (last_commit, web) = (Arc::clone(&self.committed), self.sim.clone());
         let acknowledged = Arc::clone(&self.acknowledged);
-        let mut steps = Steps::new(self.sim.web());
+        let mut steps = Steps::new(self.sim.web(), self.sim.space());
         let post = self.post.lock().unwrap_or_else(PoisonError::into_inner).take();
         let has_post = post.is_some();
         let (waited, judged) = (Arc::clone(&self.waited), Arc::clone(&self.judged));

@@ -16,5 +16,6 @@ mod politeness;
 mod rfc9309;
 mod robots_change;
 mod shortage;
+mod spaces;
 mod steps;
 mod tools;

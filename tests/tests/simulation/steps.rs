@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crawler::event::Step;
-use whole_program::simweb::Web;
+use whole_program::simweb::{Space, Web};
 
 /// Turns of the loop that may do nothing, one after the other, without a time to wait for: a lease that found nothing, say.
 const IDLE_TURNS: u64 = 4;
@@ -32,9 +32,11 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new(web: &Web) -> Self {
+    pub(crate) fn new(web: &Web, space: Option<Space>) -> Self {
         let hosts = web.sites.len() as u64;
-        let urls = web.sites.values().map(|site| site.resources.len() as u64).sum();
+        let urls: u64 = web.sites.values().map(|site| site.resources.len() as u64).sum();
+        // A space has URLs without end: some more of them than real pages are asked for.
+        let urls = urls + space.map_or(0, |space| 2 * space.pages as u64 + 600);
         Self { seed: web.seed, hosts, urls, last: None, idle: 0, put_off: 0, over: 0 }
     }
 
@@ -91,7 +93,7 @@ fn a_loop_that_turns_on_the_spot_or_waits_for_nothing_is_noticed() {
     let broken = |steps: Vec<Step>| {
         let web = web.clone();
         let judge = move || {
-            let mut judge = Steps::new(&web);
+            let mut judge = Steps::new(&web, None);
             for step in steps {
                 judge.check(step);
             }
