@@ -1,5 +1,7 @@
 //! The robot, and how its name is compared with those in robots.txt lines and tags.
 
+use crate::memory;
+
 /// The robot, by the names that robots.txt files, meta tags and headers use for it.
 ///
 /// Made once from the whole User-Agent value; `aliases` are older names of the same robot. In robots.txt they are tried in order
@@ -68,6 +70,14 @@ impl Agent {
     pub fn answers_to(&self, name: &str) -> bool {
         let is_ours = |agent: &Agent| same_name(name.as_bytes(), &agent.name);
         !name.is_empty() && (is_ours(self) || self.aliases.iter().any(is_ours))
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        let texts = [&self.full, &self.name, &self.token].map(|text| memory::block(text.capacity()));
+        texts.into_iter().sum::<usize>()
+            + memory::list::<Agent>(self.aliases.capacity())
+            + self.aliases.iter().map(Agent::memory).sum::<usize>()
     }
 
     /// Returns the leading letters, `_` and `-` of the token where it holds other characters too; else nothing.

@@ -93,6 +93,15 @@ pub(crate) fn normalise(bytes: &[u8], classes: u8) -> Cow<'_, [u8]> {
         return Cow::Borrowed(bytes);
     }
     let mut out = Vec::with_capacity(bytes.len() + 16);
+    normalise_into(bytes, classes, &mut out);
+    Cow::Owned(out)
+}
+
+/// As [`normalise`], behind what is in `out`.
+pub(crate) fn normalise_into(bytes: &[u8], classes: u8, out: &mut Vec<u8>) {
+    if classes & (ENCODE | PERCENT) == 0 {
+        return out.extend_from_slice(bytes);
+    }
     // Hex digits that a lone `%` still wants: an escape is not decoded into the place where it would complete one.
     let mut wanted = 0_u8;
     let mut i = 0;
@@ -102,14 +111,14 @@ pub(crate) fn normalise(bytes: &[u8], classes: u8) -> Cow<'_, [u8]> {
             if is_unreserved(decoded) && !(wanted > 0 && decoded.is_ascii_hexdigit()) {
                 out.push(decoded);
             } else {
-                push_escape(&mut out, decoded);
+                push_escape(out, decoded);
             }
             wanted = 0;
             i += 3;
             continue;
         }
         if CLASS[usize::from(b)] & ENCODE != 0 {
-            push_escape(&mut out, b);
+            push_escape(out, b);
         } else {
             out.push(b);
         }
@@ -120,7 +129,6 @@ pub(crate) fn normalise(bytes: &[u8], classes: u8) -> Cow<'_, [u8]> {
         };
         i += 1;
     }
-    Cow::Owned(out)
 }
 
 fn is_unreserved(b: u8) -> bool {

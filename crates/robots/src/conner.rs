@@ -9,8 +9,6 @@ use crate::read::RuleLine;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conner {
     rules: Box<[Rule]>,
-    /// The record has Allow lines and no Disallow line: it denies the rest.
-    pub(crate) only_allow: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -56,21 +54,21 @@ impl Conner {
         memory::list::<Rule>(self.rules.len()) + self.rules.iter().map(glob).sum::<usize>()
     }
 
-    /// Prepares the rules.
-    ///
-    /// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that
-    /// gives the results in the comments of the author's example.
-    pub(crate) fn prepare(lines: &[RuleLine<'_>]) -> Self {
+    /// Prepares the rules. None where they would take more than `room` bytes.
+    pub(crate) fn prepare(lines: &[RuleLine<'_>], room: usize) -> Option<Self> {
         let mut sorted: Vec<_> =
             lines.iter().enumerate().filter(|(_, line)| !line.value.is_empty()).collect();
-        let explicit = |line: &RuleLine<'_>| {
-            memchr::memchr3(b'*', b'?', b'[', line.value).is_none() && !line.value.contains(&b'\\')
+        let most = |(_, line): &(usize, &RuleLine<'_>)| {
+            size_of::<Rule>() + memory::list::<Token>(line.value.len()) + memory::block(4 * line.value.len())
         };
-        sorted.sort_by_key(|(_, line)| (!explicit(line), std::cmp::Reverse(line.value.len()), line.allow));
+        if sorted.iter().map(most).sum::<usize>() > room {
+            return None;
+        }
+        sorted.sort_by_key(|(_, line)| rank(line));
         let rules = sorted
             .into_iter()
             .map(|(i, line)| {
-                let glob = if explicit(line) {
+                let glob = if is_explicit(line.value) {
                     Glob::Explicit(decode(line.value).into())
                 } else {
                     Glob::Pattern(tokens(line.value).into())
@@ -78,8 +76,7 @@ impl Conner {
                 Rule { allow: line.allow, number: i as u32, glob }
             })
             .collect();
-        let only_allow = lines.iter().any(|line| line.allow) && lines.iter().all(|line| line.allow);
-        Self { rules, only_allow }
+        Some(Self { rules })
     }
 
     /// Finds the deciding rule: whether it allows, and its number.
@@ -92,15 +89,39 @@ impl Conner {
     }
 }
 
+/// Returns whether a record has Allow lines and no Disallow line: it denies the rest.
+pub(crate) fn has_only_allow(lines: &[RuleLine<'_>]) -> bool {
+    !lines.is_empty() && lines.iter().all(|line| line.allow)
+}
+
+/// The place of a rule in the order in which they are asked, the first of equal ones first.
+///
+/// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that
+/// gives the results in the comments of the author's example.
+pub(crate) fn rank(line: &RuleLine<'_>) -> (bool, std::cmp::Reverse<usize>, bool) {
+    (!is_explicit(line.value), std::cmp::Reverse(line.value.len()), line.allow)
+}
+
+fn is_explicit(value: &[u8]) -> bool {
+    memchr::memchr3(b'*', b'?', b'[', value).is_none() && !value.contains(&b'\\')
+}
+
+/// Returns whether a value covers a path, without preparing it for others. Memory: 24 bytes for each of the value's.
+pub(crate) fn covers(value: &[u8], path: &[u16]) -> bool {
+    if is_explicit(value) { decode(value) == path } else { matches(&tokens(value), path) }
+}
+
 fn tokens(value: &[u8]) -> Vec<Token> {
     let mut out = Vec::with_capacity(value.len());
+    // No set is closed behind it: looking again for each bracket would take the square of the time.
+    let last_close = memchr::memrchr(b']', value).unwrap_or_default();
     let mut i = 0;
     while i < value.len() {
         let (token, width) = match value[i] {
             b'*' => (Token::Run, 1),
             b'?' => (Token::One, 1),
             b'\\' if i + 1 < value.len() => (Token::Literal(u16::from(value[i + 1])), 2),
-            b'[' => set(&value[i..]).unwrap_or((Token::Literal(u16::from(b'[')), 1)),
+            b'[' if i < last_close => set(&value[i..]).unwrap_or((Token::Literal(u16::from(b'[')), 1)),
             _ => symbol(&value[i..]),
         };
         // Neighbouring runs are one run.

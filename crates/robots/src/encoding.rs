@@ -28,6 +28,32 @@ pub(crate) struct Wide {
     is_marked: bool,
 }
 
+/// A form in which a body is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) decoding: Decoding,
+    /// What only looks like ASCII is ASCII.
+    pub(crate) is_repaired: bool,
+}
+
+/// How a body becomes text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Decoding {
+    /// The bytes as they are.
+    #[default]
+    Plain,
+    /// From UTF-16 or UTF-32.
+    Wide,
+    /// Without NUL bytes.
+    WithoutNul,
+}
+
+impl From<Decoding> for Form {
+    fn from(decoding: Decoding) -> Self {
+        Self { decoding, is_repaired: false }
+    }
+}
+
 impl<'a> Body<'a> {
     /// Cuts a body at the limit.
     pub(crate) fn open(body: &'a [u8], max_bytes: usize) -> Self {
@@ -36,6 +62,25 @@ impl<'a> Body<'a> {
         let is_cut = truncated && !matches!(body[max_bytes], b'\n' | b'\r');
         let lines = if is_cut { whole_lines(read) } else { read };
         Self { read, lines, truncated, wide: Wide::of(read) }
+    }
+
+    /// The parts of a body that was opened: its bytes, how many of them are whole lines, and whether there was more.
+    pub(crate) fn parts(&self) -> (&'a [u8], usize, bool) {
+        (self.read, self.lines.len(), self.truncated)
+    }
+
+    /// Opens a body again, from its parts.
+    pub(crate) fn from_parts((read, lines, truncated): (&'a [u8], usize, bool)) -> Self {
+        Self { read, lines: &read[..lines], truncated, wide: Wide::of(read) }
+    }
+
+    /// Returns the text of a decoding; empty where there is none.
+    pub(crate) fn decoding(&self, decoding: Decoding) -> Cow<'a, [u8]> {
+        match decoding {
+            Decoding::Plain => Cow::Borrowed(self.plain().0),
+            Decoding::Wide => Cow::Owned(self.decoded().unwrap_or_default()),
+            Decoding::WithoutNul => Cow::Owned(self.without_nul().unwrap_or_default()),
+        }
     }
 
     /// Returns the bytes as they are, without a UTF-8 byte order mark, and what is odd about them.
@@ -72,6 +117,11 @@ impl<'a> Body<'a> {
         }
         let (text, odd) = self.plain();
         (Cow::Borrowed(text), odd)
+    }
+
+    /// The decoding that [`text`](Self::text) gives.
+    pub(crate) fn text_decoding(&self) -> Decoding {
+        if self.wide.is_some() { Decoding::Wide } else { Decoding::Plain }
     }
 }
 

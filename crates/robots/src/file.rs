@@ -1,15 +1,25 @@
 //! One file prepared for one agent.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::encoding::Body;
+use crate::choice::Case;
+use crate::encoding::{Body, Decoding};
 use crate::hardened;
-use crate::member::{Case, Member};
+use crate::member::Member;
 use crate::memory;
 use crate::pattern::Subject;
+use crate::source::Source;
 use crate::target::{path_and_query, site_and_path};
 use crate::warning::WarningKind;
 use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict, Warning};
+
+/// Bytes of memory that a file may take beside twice its own.
+const ROOM: usize = 64 << 10;
+
+/// Bytes of memory that prepared rules may take: with more of them, the file is read again for each verdict, in less than a millisecond where
+/// it isn't much larger.
+const MOST_PREPARED: usize = 384 << 10;
 
 /// Holds one robots.txt, prepared for one agent once and asked many times.
 ///
@@ -18,6 +28,8 @@ use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict
 pub struct Robots {
     dialect: Dialect,
     decider: Decider,
+    /// The file itself, where its rules would take too much memory.
+    source: Option<Box<Source>>,
     warnings: Box<[Warning]>,
     sitemaps: Box<[String]>,
     timing: Timing,
@@ -46,40 +58,57 @@ impl Robots {
     ///
     /// `body` is the decoded body; hand over one byte more than [`Options::max_bytes`] where there is more, so that the cut is
     /// seen. `site` is the origin (`https://site.example`) that full URLs in rules are compared with (H4); without one, every full
-    /// URL counts as one of this site. Linear in time and memory.
+    /// URL counts as one of this site. Linear in time. What it takes of memory is bounded: see [`memory`](Self::memory).
     pub fn parse(body: &[u8], agent: &Agent, options: &Options, site: Option<&str>) -> Robots {
+        let bytes = body.len().min(options.max_bytes);
+        Self::parse_within(body, agent, options, site, 2 * bytes + ROOM, MOST_PREPARED)
+    }
+
+    /// As [`Robots::parse`], with so many bytes of memory for everything where rules are prepared, and for the rules alone.
+    pub(crate) fn parse_within(
+        body: &[u8],
+        agent: &Agent,
+        options: &Options,
+        site: Option<&str>,
+        room: usize,
+        room_of_rules: usize,
+    ) -> Robots {
         let dialect = options.dialect;
         let body = Body::open(body, options.max_bytes);
         let site = site.and_then(site_and_path).map(|(site, _)| site);
-        let case = Case { agent, options, site: site.as_deref() };
+        let left = Cell::new(room.min(room_of_rules));
+        let case = Case { agent, options, site: site.as_deref(), room: &left };
 
-        let mut deciders = Vec::with_capacity(1);
+        let mut members = Vec::with_capacity(1);
         let mut timing = Timing::default();
         if dialect == Dialect::Strictest {
-            let (text, _) = body.text();
+            let ((text, _), form) = (body.text(), body.text_decoding().into());
             for member in [Dialect::Koster1994, Dialect::Koster1996, Dialect::Conner1996] {
-                let (member, beside) = Member::prepare(&text, &case, member, true);
+                let (member, beside) = Member::prepare(&text, form, &case, member, true);
                 timing.join(beside.timing);
-                deciders.push(member);
+                members.push(member);
             }
         }
-        let main = deciders.len();
+        let main = members.len();
         let mut read = match dialect {
             Dialect::Hardened | Dialect::Strictest => {
-                let (members, read) = hardened::read(&body, &case);
-                deciders.extend(members);
+                let (more, read) = hardened::read(&body, &case);
+                members.extend(more);
                 read
             }
             _ => {
-                let (text, odd) = match dialect {
+                let (text, odd, decoding) = match dialect {
                     Dialect::Rfc9309 => {
                         let (text, odd) = body.plain();
-                        (text.into(), odd)
+                        (text.into(), odd, Decoding::Plain)
                     }
-                    _ => body.text(),
+                    _ => {
+                        let (text, odd) = body.text();
+                        (text, odd, body.text_decoding())
+                    }
                 };
-                let (member, mut read) = Member::prepare(&text, &case, dialect, false);
-                deciders.push(member);
+                let (member, mut read) = Member::prepare(&text, decoding.into(), &case, dialect, false);
+                members.push(member);
                 if let Some(odd) = odd {
                     read.notes.add(0, odd, b"");
                 }
@@ -90,13 +119,10 @@ impl Robots {
         if body.truncated {
             read.notes.add(0, WarningKind::TooLong, b"");
         }
-        let decider = match <[Member; 1]>::try_from(deciders) {
-            Ok([member]) => Decider::One(Box::new(member)),
-            Err(members) => Decider::All { members: members.into(), main },
-        };
-        Self {
+        let mut robots = Self {
             dialect,
-            decider,
+            decider: Decider::All { members: Box::default(), main },
+            source: None,
             warnings: read.notes.into_list().into(),
             sitemaps: read.sitemaps.into(),
             timing,
@@ -104,7 +130,19 @@ impl Robots {
             additions: read.additions,
             truncated: body.truncated,
             known_fields: read.known_fields,
+        };
+        let takes = robots.memory() + members.iter().map(Member::memory).sum::<usize>();
+        if members.iter().all(Member::is_prepared) && takes <= room {
+            members.iter_mut().for_each(Member::drop_choice);
+        } else {
+            members.iter_mut().for_each(Member::drop_prepared);
+            robots.source = Some(Box::new(Source::new(&body, &case)));
         }
+        robots.decider = match <[Member; 1]>::try_from(members) {
+            Ok([member]) => Decider::One(Box::new(member)),
+            Err(members) => Decider::All { members: members.into(), main },
+        };
+        robots
     }
 
     /// Answers everything with "allowed" for a reason that no file gave, e.g. `unavailable: 404`.
@@ -121,6 +159,7 @@ impl Robots {
         Self {
             dialect: Dialect::default(),
             decider: Decider::Whole(allowed, Reason::Access(reason)),
+            source: None,
             warnings: Box::default(),
             sitemaps: Box::default(),
             timing: Timing::default(),
@@ -150,13 +189,21 @@ impl Robots {
             return Verdict::bare(true, self.dialect, Reason::RobotsTxt);
         }
         let subject = Subject::new(path.as_bytes());
+        let mut opened = self.source.as_ref().map(|source| source.open());
+        let mut verdict = |member: &Member| match &mut opened {
+            None => member.verdict(&path, &subject, None),
+            Some(opened) => {
+                let (text, quoted, case) = opened.text(member.form);
+                member.verdict(&path, &subject, Some((text, quoted, &case)))
+            }
+        };
         match &self.decider {
             Decider::Whole(allowed, reason) => Verdict::bare(*allowed, self.dialect, reason.clone()),
-            Decider::One(member) => member.verdict(&path, &subject),
+            Decider::One(member) => verdict(member),
             Decider::All { members, main } => {
                 let mut allowed = None;
                 for (i, member) in members.iter().enumerate() {
-                    let verdict = member.verdict(&path, &subject);
+                    let verdict = verdict(member);
                     if !verdict.allowed {
                         return verdict;
                     }
@@ -209,11 +256,19 @@ impl Robots {
     ///
     /// Of `strictest`, the rules of `hardened`: those that every member sees.
     pub fn binding(&self) -> Vec<(u32, Arc<str>)> {
+        let mut opened = self.source.as_ref().map(|source| source.open());
+        let mut lines = |member: &Member| match &mut opened {
+            None => member.lines(None),
+            Some(opened) => {
+                let (text, quoted, case) = opened.text(member.form);
+                member.lines(Some((text, quoted, &case)))
+            }
+        };
         match &self.decider {
             Decider::Whole(..) => Vec::new(),
-            Decider::One(member) => member.lines(),
+            Decider::One(member) => lines(member),
             Decider::All { members, main } => {
-                let mut lines: Vec<_> = members[*main..].iter().flat_map(Member::lines).collect();
+                let mut lines: Vec<_> = members[*main..].iter().flat_map(&mut lines).collect();
                 lines.sort_by_key(|&(line, _)| line);
                 lines.dedup_by_key(|&mut (line, _)| line);
                 lines
@@ -221,8 +276,28 @@ impl Robots {
         }
     }
 
+    /// Returns the bytes that each verdict reads again, because rules that are prepared for many verdicts would take too much memory:
+    /// those of the file, in each of its encodings. None where they are prepared.
+    ///
+    /// Such a verdict takes some milliseconds for 500 KiB.
+    pub fn read_again(&self) -> usize {
+        let times = match &self.decider {
+            Decider::All { members, .. } => members.len(),
+            Decider::Whole(..) | Decider::One(_) => 1,
+        };
+        self.source.as_ref().map_or(0, |source| times * source.len())
+    }
+
+    /// Returns the file where it is read again for each verdict: its whole lines within the limit.
+    pub fn file(&self) -> Option<&[u8]> {
+        self.source.as_ref().map(|source| source.lines())
+    }
+
     /// Returns the bytes that this takes beyond its own size: rules, evidence, warnings and everything else on the heap, with what an
     /// allocator adds to each block. Cost: one step for each allocation, so a few for thousands of rules.
+    ///
+    /// At most two and a half times the bytes of the file, and 256 KiB, whatever it holds. Rules are prepared as long as all takes no
+    /// more than twice its bytes and 64 KiB, and they alone no more than 384 KiB. Else the file is kept as it is, and read again for each verdict.
     pub fn memory(&self) -> usize {
         let decider = match &self.decider {
             Decider::Whole(_, Reason::Access(reason)) => memory::shared(reason),
@@ -233,7 +308,10 @@ impl Robots {
             }
         };
         let warnings = self.warnings.iter().map(|warning| memory::block(warning.text.capacity()));
+        let source =
+            self.source.as_ref().map_or(0, |source| memory::block(size_of::<Source>()) + source.memory());
         decider
+            + source
             + memory::list::<Warning>(self.warnings.len())
             + warnings.sum::<usize>()
             + memory::texts(&self.sitemaps, self.sitemaps.len())

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::choice::Case;
 use crate::choose::Guard;
-use crate::encoding::Body;
+use crate::encoding::{Body, Decoding, Form};
 use crate::field::Field;
 use crate::lex::{Content, Lines};
-use crate::member::{Beside, Case, Member};
+use crate::member::{Beside, Member};
 use crate::repair::repair;
 use crate::warning::WarningKind;
 use crate::{Additions, Dialect};
@@ -14,6 +15,7 @@ use crate::{Additions, Dialect};
 /// One decoding of a body.
 struct Text<'a> {
     bytes: Cow<'a, [u8]>,
+    decoding: Decoding,
     /// The additions needed for this decoding.
     by: Additions,
     odd: Option<WarningKind>,
@@ -31,14 +33,15 @@ pub(crate) fn read(body: &Body<'_>, case: &Case<'_>) -> (Vec<Member>, Beside) {
     let mut readings = Vec::with_capacity(1);
     let texts = texts(body, additions);
     for (i, text) in texts.iter().enumerate() {
-        let mut reading = Reading::new(&text.bytes, case, text.by);
+        let mut reading = Reading::new(&text.bytes, text.decoding.into(), case, text.by);
         // Of a file with NUL bytes, those without them are repaired.
         let repairs = additions.contains(Additions::H10) && (i > 0 || texts.len() == 1);
         let Some(repaired) = (if repairs { repair(&text.bytes) } else { None }) else {
             readings.push(reading.warned(text.odd));
             continue;
         };
-        let mut other = Reading::new(&repaired.bytes, case, text.by.with(Additions::H10));
+        let form = Form { decoding: text.decoding, is_repaired: true };
+        let mut other = Reading::new(&repaired.bytes, form, case, text.by.with(Additions::H10));
         for member in &mut other.members {
             member.quote(&text.bytes);
         }
@@ -61,12 +64,12 @@ pub(crate) fn read(body: &Body<'_>, case: &Case<'_>) -> (Vec<Member>, Beside) {
 }
 
 impl Reading {
-    fn new(text: &[u8], case: &Case<'_>, by: Additions) -> Self {
-        let (member, mut beside) = Member::prepare(text, case, Dialect::Hardened, false);
+    fn new(text: &[u8], form: Form, case: &Case<'_>, by: Additions) -> Self {
+        let (member, mut beside) = Member::prepare(text, form, case, Dialect::Hardened, false);
         beside.additions = beside.additions.with(by);
         let mut members = vec![member];
         if let Guard::Dialect(dialect) = beside.guard {
-            let (member, guard) = Member::prepare(text, case, dialect, true);
+            let (member, guard) = Member::prepare(text, form, case, dialect, true);
             beside.timing.restrict(guard.timing);
             beside.signals.join(guard.signals);
             members.push(member.named(Dialect::Hardened));
@@ -89,15 +92,18 @@ impl Reading {
 /// Returns the decodings of a body: the bytes as they are, decoded, and without NUL.
 fn texts<'a>(body: &Body<'a>, additions: Additions) -> Vec<Text<'a>> {
     let (plain, odd) = body.plain();
-    let mut texts = vec![Text { bytes: Cow::Borrowed(plain), by: Additions::NONE, odd }];
+    let mut texts =
+        vec![Text { bytes: Cow::Borrowed(plain), decoding: Decoding::Plain, by: Additions::NONE, odd }];
     if let Some(wide) = body.wide {
         let by = if wide.is_marked_utf16() { Additions::H6 } else { Additions::H10 };
         if let Some(text) = body.decoded().filter(|_| additions.contains(by)) {
-            texts.push(Text { bytes: text.into(), by, odd: Some(wide.warning()) });
+            let decoding = Decoding::Wide;
+            texts.push(Text { bytes: text.into(), decoding, by, odd: Some(wide.warning()) });
         }
     }
     if let Some(text) = body.without_nul().filter(|_| additions.contains(Additions::H10)) {
-        texts.push(Text { bytes: text.into(), by: Additions::H10, odd: Some(WarningKind::Nul) });
+        let (decoding, odd) = (Decoding::WithoutNul, Some(WarningKind::Nul));
+        texts.push(Text { bytes: text.into(), decoding, by: Additions::H10, odd });
     }
     texts
 }

@@ -32,26 +32,32 @@ struct Entry {
 }
 
 impl Longest {
-    /// Prepares rules; gives the additions that came to bear as well. `rule` of an answer counts `lines`.
+    /// Prepares rules; gives the additions that came to bear as well. `rule` of an answer counts `lines`. None where they would take
+    /// more than `room` bytes.
     pub(crate) fn prepare(
         lines: &[RuleLine<'_>],
-        additions: Additions,
-        site: Site<'_>,
-        index_folder: bool,
-    ) -> (Self, Additions) {
-        let mut build = Build {
-            entries: Vec::with_capacity(lines.len()),
-            arena: Vec::with_capacity(lines.len() * 16),
-            used: Additions::NONE,
-        };
+        expansion: &Expansion<'_>,
+        room: usize,
+    ) -> (Option<Self>, Additions) {
+        let (mut entries, mut arena) = (Vec::new(), Vec::new());
+        let mut used = Additions::NONE;
+        let mut fits = lines.len() * (size_of::<Pattern>() + size_of::<Place>()) <= room;
+        if fits {
+            entries.reserve(lines.len());
+            arena.reserve(lines.len() * 16);
+        }
         for (i, line) in lines.iter().enumerate() {
             let place = Place { allow: line.allow, rule: i as u32 };
-            build.line(line, place, additions, site);
-            if index_folder && line.allow {
-                build.folder(line.value, place);
-            }
+            expansion.paths(line, &mut used, |path, classes| {
+                if fits && let Some((pattern, length)) = Pattern::compile(path, classes, &mut arena) {
+                    entries.push(Entry { length, place, pattern });
+                    fits = entries.len() * (size_of::<Pattern>() + size_of::<Place>()) + arena.len() <= room;
+                }
+            });
         }
-        let Build { entries, arena, used } = build;
+        if !fits {
+            return (None, used);
+        }
         // The place in the file comes last, so the first of equal rules is named as the deciding one.
         let mut order: Vec<(Reverse<u32>, bool, u32)> =
             (0..).zip(&entries).map(|(i, entry)| (Reverse(entry.length), !entry.place.allow, i)).collect();
@@ -62,7 +68,7 @@ impl Longest {
             rules: order.iter().map(|key| entry(key).place).collect(),
             arena: arena.into(),
         };
-        (longest, used)
+        (Some(longest), used)
     }
 
     /// The bytes that this takes on the heap.
@@ -94,25 +100,57 @@ impl Longest {
     }
 }
 
-struct Build {
-    entries: Vec<Entry>,
-    arena: Vec<u8>,
-    used: Additions,
+/// The best rule so far of those that match, where rules come in the order of the file.
+#[derive(Debug)]
+pub(crate) struct Best<T> {
+    found: Option<(u32, bool, T)>,
 }
 
-impl Build {
-    fn push(&mut self, value: &[u8], classes: u8, place: Place) {
-        let entries = &mut self.entries;
-        Pattern::compile(value, classes, &mut self.arena, |pattern, length| {
-            entries.push(Entry { length, place, pattern });
-        });
+impl<T> Default for Best<T> {
+    fn default() -> Self {
+        Self { found: None }
+    }
+}
+
+impl<T> Best<T> {
+    /// Returns whether a rule of this length would be the best one if it matched.
+    pub(crate) fn wants(&self, length: u32, allow: bool) -> bool {
+        self.found
+            .as_ref()
+            .is_none_or(|&(best, allows, _)| length > best || length == best && allow && !allows)
     }
 
-    fn line(&mut self, line: &RuleLine<'_>, place: Place, additions: Additions, site: Site<'_>) {
+    pub(crate) fn put(&mut self, length: u32, allow: bool, what: T) {
+        self.found = Some((length, allow, what));
+    }
+
+    pub(crate) fn take(self) -> Option<(bool, T)> {
+        self.found.map(|(_, allow, what)| (allow, what))
+    }
+}
+
+/// How a line of rules becomes paths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expansion<'s> {
+    pub(crate) additions: Additions,
+    pub(crate) site: Site<'s>,
+    pub(crate) index_folder: bool,
+}
+
+impl Expansion<'_> {
+    /// Gives the paths that a line forbids or allows, with the classes of their bytes; adds to `used` what made them.
+    pub(crate) fn paths(&self, line: &RuleLine<'_>, used: &mut Additions, mut give: impl FnMut(&[u8], u8)) {
+        self.line(line, used, &mut give);
+        if self.index_folder && line.allow {
+            folder(line.value, &mut give);
+        }
+    }
+
+    fn line(&self, line: &RuleLine<'_>, used: &mut Additions, give: &mut impl FnMut(&[u8], u8)) {
         let mut uses = |addition| {
-            let wanted = additions.contains(addition);
+            let wanted = self.additions.contains(addition);
             if wanted {
-                self.used = self.used.with(addition);
+                *used = used.with(addition);
             }
             wanted
         };
@@ -129,41 +167,48 @@ impl Build {
             if line.allow {
                 return;
             }
-            words(line.value).for_each(|word| self.path(word, classes(word), place, additions, site));
+            words(line.value).for_each(|word| self.path(word, classes(word), line.allow, used, give));
         }
         // The value as a whole, which RFC 9309 alone would compare: so the addition never allows more.
         if several {
-            self.push(line.value, line.classes, place);
+            give(line.value, line.classes);
         } else {
-            self.path(line.value, line.classes, place, additions, site);
+            self.path(line.value, line.classes, line.allow, used, give);
         }
     }
 
     /// H4.
-    fn path(&mut self, value: &[u8], bytes: u8, place: Place, additions: Additions, site: Site<'_>) {
-        if matches!(value.first(), None | Some(b'/' | b'*')) || !additions.contains(Additions::H4) {
-            return self.push(value, bytes, place);
+    fn path(
+        &self,
+        value: &[u8],
+        bytes: u8,
+        allow: bool,
+        used: &mut Additions,
+        give: &mut impl FnMut(&[u8], u8),
+    ) {
+        if matches!(value.first(), None | Some(b'/' | b'*')) || !self.additions.contains(Additions::H4) {
+            return give(value, bytes);
         }
-        self.used = self.used.with(Additions::H4);
-        if place.allow {
+        *used = used.with(Additions::H4);
+        if allow {
             return;
         }
         let path = match std::str::from_utf8(value).ok().and_then(site_and_path) {
-            Some((theirs, _)) if site.is_some_and(|ours| ours != theirs) => return,
+            Some((theirs, _)) if self.site.is_some_and(|ours| ours != theirs) => return,
             Some((_, path)) => Cow::Owned(path.into_owned().into_bytes()),
             None => Cow::Owned([b"/", value].concat()),
         };
         let path: Cow<'_, [u8]> = path;
-        self.push(&path, classes(&path), place);
+        give(&path, classes(&path));
     }
+}
 
-    /// Google's reading of `Allow: /x/index.html`: exactly `/x/` as well.
-    fn folder(&mut self, value: &[u8], place: Place) {
-        if let Some(slash) =
-            value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm"))
-        {
-            let folder = [&value[..=slash], b"$"].concat();
-            self.push(&folder, classes(&folder), place);
-        }
+/// Google's reading of `Allow: /x/index.html`: exactly `/x/` as well.
+fn folder(value: &[u8], give: &mut impl FnMut(&[u8], u8)) {
+    if let Some(slash) =
+        value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm"))
+    {
+        let folder = [&value[..=slash], b"$"].concat();
+        give(&folder, classes(&folder));
     }
 }

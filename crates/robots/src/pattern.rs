@@ -1,12 +1,21 @@
 //! One rule as a pattern: `*` = any run, `$` at the end = end of the URL. No backtracking.
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
 
-use crate::bytes::{DOLLAR, PERCENT, STAR, classes, normalise};
+use crate::bytes::{DOLLAR, PERCENT, STAR, classes, normalise, normalise_into};
 
 /// Stand for a literal `*` and `$`, in URLs and in patterns. Normalised text holds no control characters.
 const LITERAL_STAR: u8 = 1;
 const LITERAL_DOLLAR: u8 = 2;
+/// Stand in patterns for a `%2A` and a `%24`, which match the escape and the character.
+const EITHER_STAR: u8 = 3;
+const EITHER_DOLLAR: u8 = 4;
+/// The same, of those that are all read in the same way: the first, and what comes after the fourth.
+const TIED_STAR: u8 = 5;
+const TIED_DOLLAR: u8 = 6;
+
+/// Escapes of `*` and `$` in one rule that are read independently of each other.
+const INDEPENDENT: usize = 4;
 
 /// Holds a URL as patterns are compared with it.
 #[derive(Debug)]
@@ -60,6 +69,7 @@ pub(crate) struct Pattern {
     start: u32,
     len: u32,
     kind: Kind,
+    escapes: Escapes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,54 +84,48 @@ enum Kind {
     PartsToEnd,
 }
 
+/// The `%2A` and `%24` of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    None,
+    /// Each is read as escape or as character.
+    Either,
+    /// Some of them are read in the same way.
+    Tied,
+}
+
 impl Pattern {
     /// Prepares a rule value that starts with `/` or `*`, and gives its length in bytes, `*` and `$` counted
     /// (the length that decides between rules, RFC 9309 section 2.2.2). No pattern where no URL can match: the value starts with
-    /// another byte. Several where the value holds `%2A` or `%24`, which match the literal character as well.
+    /// another byte. A `%2A` or `%24` of the value matches the literal character as well: each of the first four as it comes, of more,
+    /// all the others as the first one.
     ///
-    /// `classes`: those of the value. `arena` takes the text of the patterns.
-    pub(crate) fn compile(
-        value: &[u8],
-        classes: u8,
-        arena: &mut Vec<u8>,
-        mut give: impl FnMut(Pattern, u32),
-    ) {
+    /// `classes`: those of the value. `arena` takes the text of the pattern, which is no longer than the normalised value.
+    pub(crate) fn compile(value: &[u8], classes: u8, arena: &mut Vec<u8>) -> Option<(Pattern, u32)> {
         if !matches!(value.first(), Some(b'/' | b'*')) {
-            return;
+            return None;
         }
-        let text = normalise(value, classes);
-        let length = text.len() as u32;
-        let escaped = if classes & PERCENT == 0 { Vec::new() } else { escaped_specials(&text) };
-        if escaped.is_empty() {
-            return give(Pattern::of(&text, classes, arena), length);
-        }
-        // Each of the first four as escape or as character; of more, all the others as the first one.
-        let counted = escaped.len().min(4);
-        for choice in 0..1_u32 << counted {
-            let is_chosen = |i: usize| choice >> (if i < counted { i } else { 0 }) & 1 == 1;
-            let chosen = escaped.iter().enumerate().filter(|&(i, _)| is_chosen(i)).map(|(_, &at)| at);
-            let other = literal_specials(&text, chosen);
-            give(Pattern::of(&other, classes, arena), length);
-        }
+        let start = arena.len();
+        normalise_into(value, classes, arena);
+        let length = (arena.len() - start) as u32;
+        let escapes = if classes & PERCENT == 0 { Escapes::None } else { mark_escapes(arena, start) };
+        Some((Pattern::of(arena, start, classes, escapes), length))
     }
 
-    /// Prepares normalised text.
-    fn of(text: &[u8], classes: u8, arena: &mut Vec<u8>) -> Pattern {
-        let (body, to_end) = match text.strip_suffix(b"$") {
-            Some(body) => (body, true),
-            None => (text, false),
-        };
-        // A trailing `*` adds nothing, with or without `$` behind it.
-        let trimmed = body.iter().rposition(|&b| b != b'*').map_or(0, |at| at + 1);
-        let to_end = to_end && trimmed == body.len();
-        let body = &body[..trimmed];
-        let start = arena.len() as u32;
-        if classes & DOLLAR == 0 {
-            arena.extend_from_slice(body);
-        } else {
-            arena.extend(body.iter().map(|&b| if b == b'$' { LITERAL_DOLLAR } else { b }));
+    /// Prepares the normalised text at the end of the arena.
+    fn of(arena: &mut Vec<u8>, start: usize, classes: u8, escapes: Escapes) -> Pattern {
+        let to_end = arena[start..].ends_with(b"$");
+        if to_end {
+            arena.pop();
         }
-        let text = &arena[start as usize..];
+        // A trailing `*` adds nothing, with or without `$` behind it.
+        let trimmed = arena[start..].iter().rposition(|&b| b != b'*').map_or(0, |at| at + 1);
+        let to_end = to_end && start + trimmed == arena.len();
+        arena.truncate(start + trimmed);
+        let text = &mut arena[start..];
+        if classes & DOLLAR != 0 {
+            text.iter_mut().filter(|b| **b == b'$').for_each(|b| *b = LITERAL_DOLLAR);
+        }
         let star = if classes & STAR == 0 { None } else { memchr(b'*', text) };
         let kind = match (star.is_some(), to_end) {
             (false, false) => Kind::Prefix,
@@ -129,9 +133,14 @@ impl Pattern {
             (true, false) => Kind::Parts,
             (true, true) => Kind::PartsToEnd,
         };
-        let (head, mask) = head(&text[..star.unwrap_or(text.len())]);
-        let present = present(text) & !bit(b'*');
-        Pattern { head, mask, present, start, len: text.len() as u32, kind }
+        let mut literal = &text[..star.unwrap_or(text.len())];
+        let mut present = present(text) & !bit(b'*');
+        if escapes != Escapes::None {
+            literal = &literal[..literal.iter().position(|&b| is_escape(b)).unwrap_or(literal.len())];
+            present = self::present_beside_escapes(text);
+        }
+        let (head, mask) = head(literal);
+        Pattern { head, mask, present, start: start as u32, len: text.len() as u32, kind, escapes }
     }
 
     /// Compares with a URL in O(pattern + URL) time for each literal part, without backtracking.
@@ -142,11 +151,15 @@ impl Pattern {
         }
         let text = &arena[self.start as usize..][..self.len as usize];
         let url = subject.bytes();
-        match self.kind {
-            Kind::Prefix => url.starts_with(text),
-            Kind::Whole => url == text,
-            Kind::Parts => parts(text, url, false),
-            Kind::PartsToEnd => parts(text, url, true),
+        match (self.escapes, self.kind) {
+            (Escapes::None, Kind::Prefix) => url.starts_with(text),
+            (Escapes::None, Kind::Whole) => url == text,
+            (Escapes::None, Kind::Parts) => parts(text, url, false),
+            (Escapes::None, Kind::PartsToEnd) => parts(text, url, true),
+            (Escapes::Either, kind) => Escaped { tied: Tied::Escape }.matches(text, url, kind),
+            (Escapes::Tied, kind) => [Tied::Escape, Tied::Character]
+                .into_iter()
+                .any(|tied| Escaped { tied }.matches(text, url, kind)),
         }
     }
 }
@@ -161,20 +174,159 @@ fn parts(text: &[u8], url: &[u8], to_end: bool) -> bool {
         if to_end && parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        let found = match part {
-            [] => Some(0),
-            [one] => memchr(*one, rest),
-            _ => memmem::find(rest, part),
-        };
-        let Some(at) = found else { return false };
+        let Some(at) = find(part, rest) else { return false };
         rest = &rest[at + part.len()..];
     }
     true
 }
 
+fn find(part: &[u8], url: &[u8]) -> Option<usize> {
+    match part {
+        [] => Some(0),
+        [one] => memchr(*one, url),
+        _ => memmem::find(url, part),
+    }
+}
+
+/// How the tied escapes of a pattern are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tied {
+    Escape,
+    Character,
+}
+
+/// Compares a text whose escapes may be read as characters.
+///
+/// An escape takes the character or the escape of the URL, whichever is there: never both are. So a part matches at a place in one
+/// way at most, and the first place ends before every later one: as with plain parts, nothing is ever tried twice.
+struct Escaped {
+    tied: Tied,
+}
+
+impl Escaped {
+    fn matches(&self, text: &[u8], url: &[u8], kind: Kind) -> bool {
+        let to_end = matches!(kind, Kind::Whole | Kind::PartsToEnd);
+        let mut parts = text.split(|&b| b == b'*').peekable();
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = self.take(first, url) else { return false };
+        if kind == Kind::Whole {
+            return rest.is_empty();
+        }
+        while let Some(part) = parts.next() {
+            if to_end && parts.peek().is_none() {
+                return self.is_end_of(part, rest);
+            }
+            let Some(after) = self.find(part, rest) else { return false };
+            rest = after;
+        }
+        true
+    }
+
+    /// Gives what follows the part at the start of a URL.
+    fn take<'u>(&self, mut part: &[u8], mut url: &'u [u8]) -> Option<&'u [u8]> {
+        while !part.is_empty() {
+            let literal = part.iter().position(|&b| is_escape(b)).unwrap_or(part.len());
+            url = url.strip_prefix(&part[..literal])?;
+            let Some(&escape) = part.get(literal) else { break };
+            url = self.forms(escape).find_map(|form| url.strip_prefix(form))?;
+            part = &part[literal + 1..];
+        }
+        Some(url)
+    }
+
+    /// Returns whether a URL ends with the part.
+    fn is_end_of(&self, part: &[u8], mut url: &[u8]) -> bool {
+        let mut part = part;
+        while !part.is_empty() {
+            let literal = part.iter().rposition(|&b| is_escape(b)).map_or(0, |at| at + 1);
+            let Some(before) = url.strip_suffix(&part[literal..]) else { return false };
+            url = before;
+            let Some(at) = literal.checked_sub(1) else { break };
+            let Some(before) = self.forms(part[at]).find_map(|form| url.strip_suffix(form)) else {
+                return false;
+            };
+            url = before;
+            part = &part[..at];
+        }
+        true
+    }
+
+    /// Gives what follows the first place of the part.
+    fn find<'u>(&self, part: &[u8], mut url: &'u [u8]) -> Option<&'u [u8]> {
+        let literal = part.iter().position(|&b| is_escape(b)).unwrap_or(part.len());
+        if literal == part.len() {
+            return find(part, url).map(|at| &url[at + part.len()..]);
+        }
+        loop {
+            let at = match literal {
+                0 => memchr2(character(part[0]), b'%', url)?,
+                _ => find(&part[..literal], url)?,
+            };
+            if let Some(after) = self.take(part, &url[at..]) {
+                return Some(after);
+            }
+            url = &url[at + 1..];
+        }
+    }
+
+    /// What a URL may hold in the place of an escape.
+    fn forms(&self, escape: u8) -> impl Iterator<Item = &'static [u8]> {
+        let (escaped, character): (&[u8], &[u8]) = match escape {
+            EITHER_STAR | TIED_STAR => (b"%2A", &[LITERAL_STAR]),
+            _ => (b"%24", &[LITERAL_DOLLAR]),
+        };
+        let is_tied = matches!(escape, TIED_STAR | TIED_DOLLAR);
+        let as_escape = (!is_tied || self.tied == Tied::Escape).then_some(escaped);
+        let as_character = (!is_tied || self.tied == Tied::Character).then_some(character);
+        as_character.into_iter().chain(as_escape)
+    }
+}
+
+fn is_escape(b: u8) -> bool {
+    (EITHER_STAR..=TIED_DOLLAR).contains(&b)
+}
+
+/// The character of an escape, as a URL holds it.
+fn character(escape: u8) -> u8 {
+    if matches!(escape, EITHER_STAR | TIED_STAR) { LITERAL_STAR } else { LITERAL_DOLLAR }
+}
+
+/// Puts a mark in the place of each `%2A` and `%24` behind `start`.
+fn mark_escapes(text: &mut Vec<u8>, start: usize) -> Escapes {
+    let count =
+        memchr::memchr_iter(b'%', &text[start..]).filter(|&at| is_special(&text[start + at..])).count();
+    if count == 0 {
+        return Escapes::None;
+    }
+    let has_tied = count > INDEPENDENT;
+    let (mut to, mut from, mut seen) = (start, start, 0);
+    while from < text.len() {
+        if text[from] != b'%' || !is_special(&text[from..]) {
+            text[to] = text[from];
+            (to, from) = (to + 1, from + 1);
+            continue;
+        }
+        let is_tied = has_tied && (seen == 0 || seen >= INDEPENDENT);
+        text[to] = match (text[from + 2], is_tied) {
+            (b'A', false) => EITHER_STAR,
+            (b'A', true) => TIED_STAR,
+            (_, false) => EITHER_DOLLAR,
+            (_, true) => TIED_DOLLAR,
+        };
+        (to, from, seen) = (to + 1, from + 3, seen + 1);
+    }
+    text.truncate(to);
+    if has_tied { Escapes::Tied } else { Escapes::Either }
+}
+
+/// Returns whether a normalised text begins with `%2A` or `%24`.
+fn is_special(text: &[u8]) -> bool {
+    matches!(text, [b'%', b'2', b'A' | b'4', ..])
+}
+
 /// Finds the `%2A` and `%24` of a normalised rule or URL.
 fn escaped_specials(text: &[u8]) -> Vec<usize> {
-    memchr::memchr_iter(b'%', text).filter(|&at| matches!(text[at + 1..], [b'2', b'A' | b'4', ..])).collect()
+    memchr::memchr_iter(b'%', text).filter(|&at| is_special(&text[at..])).collect()
 }
 
 /// Puts the characters in the place of the `%2A` and `%24` at these places.
@@ -205,6 +357,11 @@ fn present(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |set, &b| set | bit(b))
 }
 
+/// As [`present`], of the bytes that a URL holds however the escapes are read.
+fn present_beside_escapes(text: &[u8]) -> u64 {
+    text.iter().filter(|&&b| b != b'*' && !is_escape(b)).fold(0, |set, &b| set | bit(b))
+}
+
 fn bit(b: u8) -> u64 {
     1 << (b & 63)
 }
@@ -216,11 +373,11 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, url: &str) -> bool {
-        let (mut arena, mut patterns) = (Vec::new(), Vec::new());
+        let mut arena = Vec::new();
         let bytes = pattern.as_bytes();
-        Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, _| patterns.push(pattern));
         let subject = Subject::new(url.as_bytes());
-        patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
+        Pattern::compile(bytes, classes(bytes), &mut arena)
+            .is_some_and(|(pattern, _)| pattern.matches(&subject, &arena))
     }
 
     /// The position-set method of the specification, one byte at a time: slow, and too simple to be wrong.
@@ -283,10 +440,8 @@ mod tests {
     #[test]
     fn length_counts_normalised_bytes_and_specials() {
         let length = |value: &str| {
-            let mut found = None;
             let bytes = value.as_bytes();
-            Pattern::compile(bytes, classes(bytes), &mut Vec::new(), |_, length| found = Some(length));
-            found
+            Pattern::compile(bytes, classes(bytes), &mut Vec::new()).map(|(_, length)| length)
         };
         assert_eq!(length("/a*b$"), Some(5));
         assert_eq!(length("/%7Ea/***"), Some(7));
@@ -294,7 +449,107 @@ mod tests {
         assert_eq!(length("/a$b"), Some(4));
     }
 
+    /// The readings of a rule, each written out: every escape of `*` and `$` as it is or as its character, of the first four each
+    /// choice, of more the others as the first one.
+    fn written_out(text: &[u8]) -> Vec<Vec<u8>> {
+        let places = escaped_specials(text);
+        let counted = places.len().min(4);
+        (0..1_u32 << counted)
+            .map(|choice| {
+                let is_chosen = |i: usize| choice >> (if i < counted { i } else { 0 }) & 1 == 1;
+                let chosen = places.iter().enumerate().filter(|&(i, _)| is_chosen(i)).map(|(_, &at)| at);
+                literal_specials(text, chosen)
+            })
+            .collect()
+    }
+
+    /// Compares a URL with each reading of a rule by the position-set method.
+    fn any_reading_matches(rule: &str, url: &str) -> bool {
+        let bytes = rule.as_bytes();
+        let text = normalise(bytes, classes(bytes));
+        let subject = Subject::new(url.as_bytes());
+        matches!(bytes.first(), Some(b'/' | b'*'))
+            && written_out(&text).iter().any(|reading| {
+                // A `$` within the rule is a literal one.
+                let (body, end) = match reading.strip_suffix(b"$") {
+                    Some(body) => (body, &b"$"[..]),
+                    None => (&reading[..], &b""[..]),
+                };
+                let body: Vec<u8> =
+                    body.iter().map(|&b| if b == b'$' { LITERAL_DOLLAR } else { b }).collect();
+                by_position_set(&[&body, end].concat(), subject.bytes())
+            })
+    }
+
+    #[test]
+    fn escapes_of_star_and_dollar_match_both_forms() {
+        let rows = [
+            ("/%24%24", "/$%24", true),
+            ("/*4%24", "/%24%24", true),
+            ("/*%24a$", "/b$a", true),
+            ("/*%24a$", "/%24a%24a", true),
+            ("/*%24a$", "/%24ab", false),
+            ("/%24$", "/$", true),
+            ("/%24$", "/$$", false),
+            // The fifth is read as the first one.
+            ("/%24%24%24%24%24", "/$$$$$", true),
+            ("/%24%24%24%24%24", "/$%24%24%24$", true),
+            ("/%24%24%24%24%24", "/$$$$%24", false),
+            ("/%24%24%24%24%24", "/%24$$$%24", true),
+            ("/%24%24%24%24*%24%2A", "/$$$$abc$*", true),
+            ("/%24%24%24%24*%24%2A", "/$$$$abc$%2A", false),
+        ];
+        for (rule, url, expected) in rows {
+            assert_eq!(any_reading_matches(rule, url), expected, "reference: {rule} {url}");
+            assert_eq!(matches(rule, url), expected, "{rule} {url}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_takes_no_more_than_its_normalised_text() {
+        for value in ["/%24%24%24%24", "/%2a%2A%24", "/a%24*%24%24%24%24%24b$", "/\"\"\""] {
+            let bytes = value.as_bytes();
+            let mut arena = Vec::new();
+            let _pattern = Pattern::compile(bytes, classes(bytes), &mut arena);
+            assert!(arena.len() <= normalise(bytes, classes(bytes)).len(), "{value}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn one_pattern_answers_as_all_readings_of_a_rule(
+            rule in "[/*](%24|%2A|%2a|[*$24A%a/]){0,9}[$]?",
+            url in "/(%24|%2A|[*$24A%a/]){0,10}",
+        ) {
+            prop_assert_eq!(matches(&rule, &url), any_reading_matches(&rule, &url));
+        }
+
+        #[test]
+        fn one_pattern_finds_what_a_rule_was_made_of(
+            parts in prop::collection::vec(("(%24|%2A|a|4){0,3}", any::<[bool; 3]>(), "[a/]{0,2}"), 1..4),
+            to_end in any::<bool>(),
+        ) {
+            let mut rule = "/".to_owned();
+            let mut url = "/".to_owned();
+            for (part, as_character, between) in &parts {
+                rule.push_str(part);
+                let mut rest = part.clone();
+                for is_character in as_character {
+                    if *is_character {
+                        rest = rest.replacen("%24", "$", 1).replacen("%2A", "*", 1);
+                    }
+                }
+                url.push_str(&rest);
+                url.push_str(between);
+                rule.push('*');
+            }
+            if to_end {
+                rule.push_str("a$");
+                url.push('a');
+            }
+            prop_assert_eq!(matches(&rule, &url), any_reading_matches(&rule, &url));
+        }
+
         #[test]
         fn agrees_with_the_position_set_method(pattern in "[/*][/ab*]{0,10}[$]?", url in "/[/ab]{0,14}") {
             prop_assert_eq!(matches(&pattern, &url), by_position_set(pattern.as_bytes(), url.as_bytes()));

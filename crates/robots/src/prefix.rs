@@ -13,21 +13,22 @@ pub(crate) const ESCAPED_SLASH: u16 = 0x12f;
 ///
 /// Source: draft-koster-robots-00 section 3.2.2.
 pub(crate) fn decode(bytes: &[u8]) -> Vec<u16> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        match escaped(&bytes[i..]) {
-            Some(b'/') => out.push(ESCAPED_SLASH),
-            Some(b) => out.push(u16::from(b)),
-            None => {
-                out.push(u16::from(bytes[i]));
-                i += 1;
-                continue;
-            }
-        }
-        i += 3;
-    }
-    out
+    symbols(bytes).collect()
+}
+
+/// As [`decode`], one after the other.
+fn symbols(bytes: &[u8]) -> impl Iterator<Item = u16> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let (symbol, width) = match escaped(rest) {
+            Some(b'/') => (ESCAPED_SLASH, 3),
+            Some(b) => (u16::from(b), 3),
+            None => (u16::from(first), 1),
+        };
+        rest = &rest[width..];
+        Some(symbol)
+    })
 }
 
 /// Holds decoded prefixes in file order.
@@ -44,33 +45,40 @@ struct Prefix {
     symbols: Range<u32>,
 }
 
+/// The paths that a line names: of 1994 several, and one without a slash gets one; of 1996 one, as it is written.
+pub(crate) fn paths<'a>(value: &'a [u8], is_of_1994: bool) -> impl Iterator<Item = (bool, &'a [u8])> {
+    let whole = (!is_of_1994 && !value.is_empty()).then_some(value);
+    let several = if is_of_1994 { value } else { &[] };
+    let path = move |path: &'a [u8]| (is_of_1994 && !matches!(path[0], b'/' | b'*'), path);
+    words(several).chain(whole).map(path)
+}
+
+/// Returns whether a path of a line, decoded, is the beginning of a URL's path. `add_slash`: it lacks its slash.
+pub(crate) fn is_prefix(add_slash: bool, path: &[u8], url: &[u16]) -> bool {
+    let slash = add_slash.then_some(u16::from(b'/'));
+    let mut symbols = slash.into_iter().chain(symbols(path));
+    let mut url = url.iter();
+    symbols.all(|symbol| url.next() == Some(&symbol))
+}
+
 impl FirstPrefix {
-    /// Prepares the Disallow lines of 1994: a line may have several paths, and a path without slash gets one.
-    pub(crate) fn koster1994(lines: &[RuleLine<'_>]) -> Self {
-        let paths = lines
-            .iter()
-            .enumerate()
-            .flat_map(|(i, line)| words(line.value).map(move |word| (i, false, word)));
-        Self::build(paths, true)
-    }
-
-    /// Prepares the Allow and Disallow lines of 1996: one path a line, as it is written.
-    pub(crate) fn koster1996(lines: &[RuleLine<'_>]) -> Self {
-        Self::build(lines.iter().enumerate().map(|(i, line)| (i, line.allow, line.value)), false)
-    }
-
-    fn build<'a>(paths: impl Iterator<Item = (usize, bool, &'a [u8])>, add_slash: bool) -> Self {
+    /// Prepares the Disallow lines of 1994, or the Allow and Disallow lines of 1996. None where they would take more than `room` bytes.
+    pub(crate) fn prepare(lines: &[RuleLine<'_>], is_of_1994: bool, room: usize) -> Option<Self> {
         let mut symbols = Vec::new();
         let mut rules = Vec::new();
-        for (i, allow, path) in paths.filter(|(_, _, path)| !path.is_empty()) {
-            let start = symbols.len() as u32;
-            if add_slash && !matches!(path[0], b'/' | b'*') {
-                symbols.push(u16::from(b'/'));
+        for (i, line) in lines.iter().enumerate() {
+            for (add_slash, path) in paths(line.value, is_of_1994) {
+                let start = symbols.len() as u32;
+                symbols.extend(add_slash.then_some(u16::from(b'/')));
+                symbols.extend(self::symbols(path));
+                let allow = line.allow && !is_of_1994;
+                rules.push(Prefix { allow, rule: i as u32, symbols: start..symbols.len() as u32 });
+                if rules.len() * size_of::<Prefix>() + symbols.len() * size_of::<u16>() > room {
+                    return None;
+                }
             }
-            symbols.extend(decode(path));
-            rules.push(Prefix { allow, rule: i as u32, symbols: start..symbols.len() as u32 });
         }
-        Self { rules: rules.into(), symbols: symbols.into() }
+        Some(Self { rules: rules.into(), symbols: symbols.into() })
     }
 
     /// The bytes that this takes on the heap.

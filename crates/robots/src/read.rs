@@ -55,6 +55,32 @@ pub(crate) struct Reading<'a> {
     pub(crate) has_cut_line: bool,
 }
 
+/// Takes the lines of a file as they are read.
+pub(crate) trait Lists<'a> {
+    /// Takes a rule of a group that may bind us; `group` holds all user-agent lines of it.
+    fn rule(&mut self, line: RuleLine<'a>, group: &Group<'a>);
+
+    /// Takes any other known line.
+    fn other(&mut self, line: OtherLine<'a>);
+
+    /// Takes a group to whose user-agent lines and rules nothing is added any more. In order, each once.
+    fn group(&mut self, group: Group<'a>);
+}
+
+impl<'a> Lists<'a> for Reading<'a> {
+    fn rule(&mut self, line: RuleLine<'a>, _: &Group<'a>) {
+        self.rules.push(line);
+    }
+
+    fn other(&mut self, line: OtherLine<'a>) {
+        self.others.push(line);
+    }
+
+    fn group(&mut self, group: Group<'a>) {
+        self.groups.push(group);
+    }
+}
+
 /// The site that full URLs are compared with: host, and port where it isn't the default one.
 pub(crate) type Site<'s> = Option<&'s str>;
 
@@ -64,9 +90,20 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) additions: Additions,
     pub(crate) site: Site<'s>,
     pub(crate) notes: Notes,
-    reading: Reading<'a>,
-    open: Option<u32>,
+    /// The last group, and its number.
+    group: Option<(u32, Group<'a>)>,
+    /// More lines may be added to it.
+    is_open: bool,
     blank_before: bool,
+    facts: Facts,
+}
+
+/// What a file is as a whole.
+#[derive(Debug, Default)]
+struct Facts {
+    known_fields: usize,
+    additions: Additions,
+    has_cut_line: bool,
 }
 
 impl<'a, 's> Reader<'a, 's> {
@@ -77,34 +114,41 @@ impl<'a, 's> Reader<'a, 's> {
             additions,
             site: None,
             notes: Notes::default(),
-            reading: Reading::default(),
-            open: None,
+            group: None,
+            is_open: false,
             blank_before: true,
+            facts: Facts::default(),
         }
     }
 
-    /// Reads every line.
+    /// Reads every line, and keeps what may bind us.
     pub(crate) fn read(mut self, bytes: &'a [u8]) -> (Reading<'a>, Notes) {
-        let limit = self.additions.contains(Additions::H6);
+        let mut reading = Reading::default();
         // About a rule in 40 bytes; bounded, because junk has none.
-        self.reading.rules.reserve((bytes.len() / 40).min(1000));
+        reading.rules.reserve((bytes.len() / 40).min(1000));
+        self.read_to(bytes, &mut reading);
+        let Facts { known_fields, additions, has_cut_line } = self.facts;
+        (Reading { known_fields, additions, has_cut_line, ..reading }, self.notes)
+    }
+
+    /// Reads every line, and gives away what may bind us.
+    pub(crate) fn read_to(&mut self, bytes: &'a [u8], lists: &mut impl Lists<'a>) {
+        let limit = self.additions.contains(Additions::H6);
         for line in Lines::new(bytes, limit) {
-            self.reading.has_cut_line |= line.cut;
+            self.facts.has_cut_line |= line.cut;
             match line.content {
                 Content::Blank => self.blank(),
                 Content::Comment => {}
                 Content::Junk => self.notes.add(line.number, Kind::NotAPair, line.raw),
-                Content::Pair { name, value, colon } => self.pair(&line, name, value, colon),
+                Content::Pair { name, value, colon } => self.pair(&line, name, value, colon, lists),
             }
         }
-        self.finish()
-    }
-
-    fn finish(mut self) -> (Reading<'a>, Notes) {
-        if let Some(last) = self.reading.groups.last().filter(|group| !group.has_rule) {
-            self.notes.add(last.line, Kind::GroupWithoutRules, b"");
+        if let Some((_, last)) = self.group.take() {
+            if !last.has_rule {
+                self.notes.add(last.line, Kind::GroupWithoutRules, b"");
+            }
+            lists.group(last);
         }
-        (self.reading, self.notes)
     }
 
     fn is_record_dialect(&self) -> bool {
@@ -114,15 +158,22 @@ impl<'a, 's> Reader<'a, 's> {
     fn blank(&mut self) {
         self.blank_before = true;
         if self.is_record_dialect() && self.open_group().is_some_and(|group| group.has_rule) {
-            self.open = None;
+            self.is_open = false;
         }
     }
 
     fn open_group(&self) -> Option<&Group<'a>> {
-        self.open.map(|open| &self.reading.groups[open as usize])
+        self.group.as_ref().filter(|_| self.is_open).map(|(_, group)| group)
     }
 
-    fn pair(&mut self, line: &Line<'a>, name: &'a [u8], value: &'a [u8], colon: bool) {
+    fn pair(
+        &mut self,
+        line: &Line<'a>,
+        name: &'a [u8],
+        value: &'a [u8],
+        colon: bool,
+        lists: &mut impl Lists<'a>,
+    ) {
         let Some((field, spelling)) = Field::read(name) else {
             let kind = if !colon {
                 Kind::NotAPair
@@ -144,27 +195,32 @@ impl<'a, 's> Reader<'a, 's> {
         if line.cut {
             self.notes.add(line.number, Kind::LongLine, line.raw);
         }
-        self.reading.known_fields += 1;
+        self.facts.known_fields += 1;
         match field {
-            Field::UserAgent => self.user_agent(line, value),
-            Field::Disallow => self.rule(line, false, value),
-            Field::Allow => self.rule(line, true, value),
-            _ => self.other(line, field, value),
+            Field::UserAgent => self.user_agent(line, value, lists),
+            Field::Disallow => self.rule(line, false, value, lists),
+            Field::Allow => self.rule(line, true, value, lists),
+            _ => self.other(line, field, value, lists),
         }
     }
 
-    fn user_agent(&mut self, line: &Line<'a>, value: &'a [u8]) {
+    fn user_agent(&mut self, line: &Line<'a>, value: &'a [u8], lists: &mut impl Lists<'a>) {
         let named = self.selector.read(value);
         let joins = self.open_group().is_some_and(|group| !group.has_rule);
         if !joins {
             if self.open_group().is_some() && !self.blank_before {
                 self.notes.add(line.number, Kind::NoBlankBetweenGroups, line.raw);
             }
-            self.open = Some(self.reading.groups.len() as u32);
-            self.reading.groups.push(Group { line: line.number, ..Group::default() });
+            let mut number = 0;
+            if let Some((last, group)) = self.group.take() {
+                number = last + 1;
+                lists.group(group);
+            }
+            self.group = Some((number, Group { line: line.number, ..Group::default() }));
+            self.is_open = true;
         }
         self.inspect_agent(line, value);
-        if let Some(group) = self.reading.groups.last_mut() {
+        if let Some((_, group)) = &mut self.group {
             group.named = group.named.with(named);
             let bits = named.us | named.restricts;
             if bits != 0 {
@@ -174,7 +230,7 @@ impl<'a, 's> Reader<'a, 's> {
                 group.star_value = Some(value);
             }
         }
-        self.reading.additions = self.reading.additions.with(named.by);
+        self.facts.additions = self.facts.additions.with(named.by);
         self.blank_before = false;
     }
 
@@ -194,18 +250,16 @@ impl<'a, 's> Reader<'a, 's> {
         self.notes.add(line.number, kind, line.raw);
     }
 
-    fn rule(&mut self, line: &Line<'a>, allow: bool, value: &'a [u8]) {
+    fn rule(&mut self, line: &Line<'a>, allow: bool, value: &'a [u8], lists: &mut impl Lists<'a>) {
         let classes = classes(value);
         if classes & (BLANK | DOLLAR | HIGH | PERCENT | ENCODE) != 0
             || !matches!(value.first(), Some(b'/' | b'*'))
         {
             self.inspect_rule(line, allow, value, classes);
         }
-        if self.open.is_none() {
-            self.notes.add(line.number, Kind::RuleBeforeAgent, line.raw);
-        }
-        let Some(open) = self.open else { return };
-        let group = &mut self.reading.groups[open as usize];
+        let Some((number, group)) = self.group.as_mut().filter(|_| self.is_open) else {
+            return self.notes.add(line.number, Kind::RuleBeforeAgent, line.raw);
+        };
         if !group.has_rule && self.blank_before {
             self.notes.add(line.number, Kind::BlankInGroup, line.raw);
         }
@@ -215,15 +269,16 @@ impl<'a, 's> Reader<'a, 's> {
         }
         group.has_rule = true;
         if group.named.binds() {
-            self.reading.rules.push(RuleLine {
+            let rule = RuleLine {
                 line: line.number,
-                group: open,
+                group: *number,
                 allow,
                 value,
                 classes,
                 raw: line.raw,
                 cut: line.cut,
-            });
+            };
+            lists.rule(rule, group);
         }
     }
 
@@ -255,7 +310,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
     }
 
-    fn other(&mut self, line: &Line<'a>, field: Field, value: &'a [u8]) {
+    fn other(&mut self, line: &Line<'a>, field: Field, value: &'a [u8], lists: &mut impl Lists<'a>) {
         if field == Field::Sitemap {
             if value.is_empty() {
                 self.notes.add(line.number, Kind::EmptySitemap, line.raw);
@@ -263,7 +318,8 @@ impl<'a, 's> Reader<'a, 's> {
                 self.notes.add(line.number, Kind::RelativeSitemap, line.raw);
             }
         }
-        let group = self.open.filter(|_| field.is_of_group());
-        self.reading.others.push(OtherLine { line: line.number, group, field, value });
+        let group = self.group.as_ref().filter(|_| self.is_open && field.is_of_group());
+        let group = group.map(|&(number, _)| number);
+        lists.other(OtherLine { line: line.number, group, field, value });
     }
 }

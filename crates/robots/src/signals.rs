@@ -1,22 +1,36 @@
 //! What a file says beside rules, timing and sitemaps.
 
-use serde::Serialize;
+use std::collections::HashSet;
+
+use serde::{Serialize, Serializer};
 
 use crate::bytes::{classes, trim, words};
 use crate::field::Field;
 use crate::memory;
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
+use crate::room::Room;
 use crate::target::path_and_query;
 use crate::timing::join;
 use crate::warning::{Notes, WarningKind, lossy};
+
+/// Content-Usage and Content-Signal lines that are kept whole.
+const WHOLE_LINES: usize = 1_000;
+
+/// Bytes of the values of those lines.
+const WHOLE_TEXT: usize = 64 << 10;
+
+/// Bytes of a value that are kept.
+const VALUE: usize = 2_048;
 
 /// Holds what the file says beside rules, timing and sitemaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Signals {
     usage: Vec<SignalLine>,
     signal: Vec<SignalLine>,
-    noindex: Vec<(u32, String)>,
+    #[serde(skip_serializing_if = "LaterLines::is_empty")]
+    later: LaterLines,
+    noindex: Lines,
     clean_params: Vec<CleanParam>,
     hosts: Vec<String>,
     licenses: Vec<String>,
@@ -44,20 +58,101 @@ pub struct CleanParam {
     pub path: String,
 }
 
+/// Values of lines, one behind the other: eight bytes a line beside its value, however many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Lines {
+    /// The number of each line, and where its value ends.
+    ends: Vec<(u32, u32)>,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, line: u32, value: &[u8]) {
+        // One byte more than is shown tells that there is more.
+        self.text.extend_from_slice(&value[..value.len().min(VALUE + 1)]);
+        self.ends.push((line, self.text.len() as u32));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&(_, end)| end));
+        let places = starts.zip(&self.ends);
+        places.map(|(start, &(line, end))| (line, &self.text[start as usize..end as usize]))
+    }
+
+    /// Takes the lines of another reading that this one doesn't have.
+    fn join(&mut self, other: &Lines) {
+        if self == other {
+            return;
+        }
+        let known: HashSet<_> = self.iter().collect();
+        let more: Vec<_> = other.iter().filter(|line| !known.contains(line)).collect();
+        more.into_iter().for_each(|(line, value)| self.push(line, value));
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
+    fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
+    fn memory(&self) -> usize {
+        memory::list::<(u32, u32)>(self.ends.capacity()) + memory::block(self.text.capacity())
+    }
+}
+
+/// As pairs of number and value.
+impl Serialize for Lines {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|(line, value)| (line, lossy(value, VALUE))))
+    }
+}
+
+/// The first words of Content-Usage and Content-Signal lines that aren't kept whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+struct LaterLines {
+    usage: Lines,
+    signal: Lines,
+}
+
+impl LaterLines {
+    fn is_empty(&self) -> bool {
+        self.usage.ends.is_empty() && self.signal.ends.is_empty()
+    }
+}
+
 impl Signals {
     /// Returns the line of the `Noindex` field that covers a path. Google ended the field in 2019; we treat it as a page's noindex.
     pub fn noindex(&self, path_and_query: &str) -> Option<u32> {
-        self.noindex.iter().find(|(_, path)| covers(path, path_and_query)).map(|&(line, _)| line)
+        if self.noindex.ends.is_empty() {
+            return None;
+        }
+        let path = self::path_and_query(path_and_query);
+        let subject = Subject::new(path.as_bytes());
+        let mut arena = Vec::new();
+        self.noindex.iter().find(|(_, value)| covers(value, &subject, &mut arena)).map(|(line, _)| line)
     }
 
-    /// Returns the Content-Usage lines of our group, in file order.
+    /// Returns the Content-Usage lines of our group, in file order: of them and the Content-Signal lines together the first 1,000, and
+    /// those that begin within the first 64 KiB of their values. [`later_usage`](Self::later_usage) gives the others.
     pub fn content_usage(&self) -> &[SignalLine] {
         &self.usage
     }
 
-    /// Returns the Content-Signal lines of our group, in file order.
+    /// Returns the Content-Signal lines of our group, in file order, within the limits of [`content_usage`](Self::content_usage).
     pub fn content_signal(&self) -> &[SignalLine] {
         &self.signal
+    }
+
+    /// Returns the number and the first word of each Content-Usage line beyond the limits of [`content_usage`](Self::content_usage):
+    /// the path that it is for, where it begins with one.
+    pub fn later_usage(&self) -> impl Iterator<Item = (u32, String)> {
+        self.later.usage.iter().map(|(line, word)| (line, lossy(word, VALUE)))
+    }
+
+    /// As [`later_usage`](Self::later_usage), of Content-Signal lines.
+    pub fn later_signal(&self) -> impl Iterator<Item = (u32, String)> {
+        self.later.signal.iter().map(|(line, word)| (line, lossy(word, VALUE)))
     }
 
     /// Returns the Clean-param lines of the file.
@@ -86,15 +181,13 @@ impl Signals {
             let texts = lines.iter().map(|line| memory::block(line.raw.capacity()));
             memory::list::<SignalLine>(lines.capacity()) + texts.sum::<usize>()
         };
-        let params = |clean: &CleanParam| {
-            memory::texts(&clean.params, clean.params.capacity()) + memory::block(clean.path.capacity())
-        };
         lines(&self.usage)
             + lines(&self.signal)
-            + memory::list::<(u32, String)>(self.noindex.capacity())
-            + self.noindex.iter().map(|(_, path)| memory::block(path.capacity())).sum::<usize>()
+            + self.later.usage.memory()
+            + self.later.signal.memory()
+            + self.noindex.memory()
             + memory::list::<CleanParam>(self.clean_params.capacity())
-            + self.clean_params.iter().map(params).sum::<usize>()
+            + self.clean_params.iter().map(CleanParam::memory).sum::<usize>()
             + memory::texts(&self.hosts, self.hosts.capacity())
             + memory::texts(&self.licenses, self.licenses.capacity())
             + memory::texts(&self.comments, self.comments.capacity())
@@ -104,37 +197,90 @@ impl Signals {
     pub(crate) fn join(&mut self, other: Signals) {
         join(&mut self.usage, other.usage);
         join(&mut self.signal, other.signal);
-        join(&mut self.noindex, other.noindex);
+        self.later.usage.join(&other.later.usage);
+        self.later.signal.join(&other.later.signal);
+        self.noindex.join(&other.noindex);
     }
 
-    /// Reads the lines of our group and of the whole file.
-    pub(crate) fn read<'a>(lines: impl Iterator<Item = &'a OtherLine<'a>>) -> Signals {
+    /// Reads the lines of our group and of the whole file, in file order. What addresses the operator or names mirrors, licences and
+    /// parameters is kept as far as there is room.
+    pub(crate) fn read<'a>(lines: impl Iterator<Item = &'a OtherLine<'a>>, room: &mut Room) -> Signals {
         let mut signals = Signals::default();
+        let mut whole = Whole::default();
         for line in lines {
-            let value = || lossy(line.value, 2048);
+            let (number, value) = (line.line, line.value);
+            let text = |room: &mut Room| room.text(lossy(value, VALUE));
             match line.field {
-                Field::ContentUsage => signals.usage.push(SignalLine { raw: value(), line: line.line }),
-                Field::ContentSignal => signals.signal.push(SignalLine { raw: value(), line: line.line }),
-                Field::Noindex if !line.value.is_empty() => signals.noindex.push((line.line, value())),
-                Field::CleanParam => signals.clean_params.extend(clean_param(line.value)),
-                Field::Host if !line.value.is_empty() => signals.hosts.push(value()),
-                Field::License if !line.value.is_empty() => signals.licenses.push(value()),
-                Field::Comment if !line.value.is_empty() => signals.comments.push(value()),
+                Field::ContentUsage => whole.keep(&mut signals.usage, &mut signals.later.usage, line),
+                Field::ContentSignal => whole.keep(&mut signals.signal, &mut signals.later.signal, line),
+                Field::Noindex if !value.is_empty() => signals.noindex.push(number, value),
+                Field::CleanParam => {
+                    let clean = clean_param(value);
+                    signals
+                        .clean_params
+                        .extend(clean.filter(|clean| room.take(size_of::<CleanParam>() + clean.memory())));
+                }
+                Field::Host if !value.is_empty() => signals.hosts.extend(text(room)),
+                Field::License if !value.is_empty() => signals.licenses.extend(text(room)),
+                Field::Comment if !value.is_empty() => signals.comments.extend(text(room)),
                 _ => {}
             }
         }
+        signals.shrink();
         signals
+    }
+
+    /// Gives back what the lists were ahead.
+    fn shrink(&mut self) {
+        self.usage.shrink_to_fit();
+        self.signal.shrink_to_fit();
+        self.later.usage.shrink();
+        self.later.signal.shrink();
+        self.noindex.shrink();
+        self.clean_params.shrink_to_fit();
+        self.hosts.shrink_to_fit();
+        self.licenses.shrink_to_fit();
+        self.comments.shrink_to_fit();
     }
 }
 
-/// Returns whether a path pattern covers a URL.
-fn covers(pattern: &str, url: &str) -> bool {
-    let (mut arena, mut patterns) = (Vec::new(), Vec::new());
-    let bytes = pattern.as_bytes();
-    Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, _| patterns.push(pattern));
-    let path = path_and_query(url);
-    let subject = Subject::new(path.as_bytes());
-    patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
+impl CleanParam {
+    fn memory(&self) -> usize {
+        memory::texts(&self.params, self.params.capacity()) + memory::block(self.path.capacity())
+    }
+}
+
+/// Counts the Content-Usage and Content-Signal lines that are kept whole.
+#[derive(Default)]
+struct Whole {
+    lines: usize,
+    text: usize,
+}
+
+impl Whole {
+    fn keep(&mut self, whole: &mut Vec<SignalLine>, later: &mut Lines, line: &OtherLine<'_>) {
+        if self.lines >= WHOLE_LINES || self.text > WHOLE_TEXT {
+            let word = line.value.split(|b| matches!(b, b' ' | b'\t')).next().unwrap_or_default();
+            return later.push(line.line, word);
+        }
+        let raw = lossy(line.value, VALUE);
+        self.lines += 1;
+        self.text += raw.len();
+        whole.push(SignalLine { raw, line: line.line });
+    }
+}
+
+/// Returns whether a path pattern covers a URL. `arena` is overwritten.
+fn covers(value: &[u8], subject: &Subject<'_>, arena: &mut Vec<u8>) -> bool {
+    let shown;
+    let value = if value.len() <= VALUE && value.iter().all(|b| (b' '..=b'~').contains(b)) {
+        value
+    } else {
+        shown = lossy(value, VALUE);
+        shown.as_bytes()
+    };
+    arena.clear();
+    Pattern::compile(value, classes(value), arena).is_some_and(|(pattern, _)| pattern.matches(subject, arena))
 }
 
 /// Returns the statement behind the path, which ends at the first blank.

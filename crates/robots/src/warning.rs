@@ -93,6 +93,8 @@ pub enum WarningKind {
     RelativeSitemap,
     /// A Content-Usage or Content-Signal value that can't be read.
     BadSignal,
+    /// More Sitemap, Host, License, Comment, Clean-param or timing lines than are kept.
+    TooManyLines,
     /// A `*` at the end of a path. This and the following kinds are those of [`lint`](crate::lint).
     TrailingStar,
     /// A regular expression in place of a path.
@@ -220,6 +222,11 @@ impl WarningKind {
             K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),
             K::RelativeSitemap => ("relative-sitemap", "a Sitemap value must be a full URL"),
             K::BadSignal => ("bad-signal", "the preferences can't be read: the line says nothing"),
+            K::TooManyLines => (
+                "too-many-lines",
+                "the file has more Sitemap, Host, License, Comment, Clean-param or timing lines than are kept; of timing lines the \
+                 slowest counts",
+            ),
             K::TrailingStar => (
                 "trailing-star",
                 "a `*` at the end means nothing, as a rule matches every path that begins with it; old robots take it \

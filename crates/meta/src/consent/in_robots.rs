@@ -122,7 +122,16 @@ impl From<&robots::Signals> for ConsentLines {
         let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
         let lines =
             usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
-        Self::read(lines)
+        // Behind so many lines none is read: of these the paths are enough.
+        let usage = signals.later_usage().map(|(line, path)| (Signal::ContentUsage, line, path));
+        let signal = signals.later_signal().map(|(line, path)| (Signal::ContentSignal, line, path));
+        let mut later: Vec<_> = usage.chain(signal).collect();
+        later.sort_by_key(|&(_, line, _)| line);
+        let mut read = Self::read(lines);
+        for (signal, line, path) in &later {
+            read.leave(*signal, RobotsLine { field: "", value: path, line: *line });
+        }
+        read
     }
 }
 

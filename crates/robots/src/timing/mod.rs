@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::field::Field;
 use crate::memory;
 use crate::read::OtherLine;
+use crate::room::Room;
 use crate::warning::{Notes, WarningKind};
 
 /// Holds the timing lines that bind us. Empty where the file has none.
@@ -132,19 +133,22 @@ impl Timing {
 
     /// Reads the timing lines of our group, of `*` for what falls back to it, and of groups that restrict us and open nothing: their
     /// delays and rates count as well, their visit times where ours says none.
+    ///
+    /// Of each kind at most 1,000 are kept, the slowest among them. `room` is told where there are more.
     pub(crate) fn read<'a>(
         ours: impl Iterator<Item = &'a OtherLine<'a>>,
         fallback: impl Iterator<Item = &'a OtherLine<'a>>,
         restricting: impl Iterator<Item = &'a OtherLine<'a>>,
+        room: &mut Room,
     ) -> Timing {
         let mut timing = Timing::default();
         let mut cache_delays = Vec::new();
         for line in ours {
             match line.field {
-                Field::CrawlDelay => timing.delays.extend(delay(line)),
-                Field::CacheDelay => cache_delays.extend(delay(line)),
-                Field::RequestRate => timing.rates.extend(rate(line)),
-                Field::VisitTime => timing.visits.extend(visit(line)),
+                Field::CrawlDelay => keep_delay(&mut timing.delays, delay(line), room),
+                Field::CacheDelay => keep_delay(&mut cache_delays, delay(line), room),
+                Field::RequestRate => keep_rate(&mut timing.rates, rate(line), room),
+                Field::VisitTime => keep_visit(&mut timing.visits, visit(line), room),
                 _ => {}
             }
         }
@@ -153,18 +157,22 @@ impl Timing {
         }
         // Bing's exception: a Crawl-delay of `*` slows the robots that have a group without one.
         if timing.delays.is_empty() {
-            timing.delays =
-                fallback.filter(|line| line.field == Field::CrawlDelay).filter_map(delay).collect();
+            for line in fallback.filter(|line| line.field == Field::CrawlDelay) {
+                keep_delay(&mut timing.delays, delay(line), room);
+            }
         }
         let is_unlimited = timing.visits.is_empty();
         for line in restricting {
             match line.field {
-                Field::CrawlDelay | Field::CacheDelay => timing.delays.extend(delay(line)),
-                Field::RequestRate => timing.rates.extend(rate(line)),
-                Field::VisitTime if is_unlimited => timing.visits.extend(visit(line)),
+                Field::CrawlDelay | Field::CacheDelay => keep_delay(&mut timing.delays, delay(line), room),
+                Field::RequestRate => keep_rate(&mut timing.rates, rate(line), room),
+                Field::VisitTime if is_unlimited => keep_visit(&mut timing.visits, visit(line), room),
                 _ => {}
             }
         }
+        timing.delays.shrink_to_fit();
+        timing.rates.shrink_to_fit();
+        timing.visits.shrink_to_fit();
         timing
     }
 
@@ -184,13 +192,56 @@ impl Timing {
     }
 }
 
-/// Adds what isn't there yet.
+/// Lines of a kind that are kept.
+const MOST: usize = 1_000;
+
+/// Keeps a delay; of those beyond the most, the longest in place of the last.
+fn keep_delay(delays: &mut Vec<CrawlDelay>, delay: Option<CrawlDelay>, room: &mut Room) {
+    let Some(delay) = delay else { return };
+    if delays.len() < MOST {
+        return delays.push(delay);
+    }
+    room.is_used_up = true;
+    if delays.iter().all(|kept| kept.delay < delay.delay)
+        && let Some(last) = delays.last_mut()
+    {
+        *last = delay;
+    }
+}
+
+/// Keeps a rate; those beyond the most count as one, the slowest, at every hour.
+fn keep_rate(rates: &mut Vec<RequestRate>, rate: Option<RequestRate>, room: &mut Room) {
+    let Some(rate) = rate else { return };
+    if rates.len() < MOST {
+        return rates.push(rate);
+    }
+    room.is_used_up = true;
+    if let Some(last) = rates.last_mut() {
+        let slower = if rate.interval() > last.interval() { rate } else { *last };
+        *last = RequestRate { range: None, ..slower };
+    }
+}
+
+/// Keeps a time of visits. Those beyond the most are dropped, which leaves less time for visits, never more.
+fn keep_visit(visits: &mut Vec<VisitTime>, visit: Option<VisitTime>, room: &mut Room) {
+    let Some(visit) = visit else { return };
+    if visits.len() < MOST {
+        return visits.push(visit);
+    }
+    room.is_used_up = true;
+}
+
+/// Adds what isn't there yet. Both are short.
 pub(crate) fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
+    if *ours == theirs {
+        return;
+    }
     for line in theirs {
         if !ours.contains(&line) {
             ours.push(line);
         }
     }
+    ours.shrink_to_fit();
 }
 
 impl RequestRate {
