@@ -234,7 +234,7 @@ impl<S: Store> ConsentCache<S> {
         if let Some(hint) = self.held.get::<Option<Statement>>(Kind::AiBlockHint, &digest) {
             return Option::clone(&hint);
         }
-        let bytes = robots.record.bytes();
+        let bytes = robots.body();
         let options = Options::from(robots.robots.dialect());
         let closed = AI_AGENTS.into_iter().filter(|agent| {
             let agent = robots::Agent::new(agent);

@@ -24,6 +24,7 @@ pub mod fetch;
 pub mod forgotten;
 pub mod format;
 pub mod frontier;
+mod gunzip;
 pub mod ids;
 pub mod job;
 pub mod ledger;

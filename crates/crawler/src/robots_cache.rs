@@ -5,8 +5,10 @@
 
 mod age;
 mod consent_lines;
+mod lately;
 
 use self::consent_lines::consent_lines;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use robots::memory::block;
 use robots::{Agent, Options, Robots, StatusClass};
 
 use self::age::{Aged, Dated};
+use self::lately::Lately;
 use crate::clock::{Clock, Now};
 use crate::encoded::Size;
 use crate::fetch::{ErrorKind, FetchError, Response};
@@ -36,14 +39,14 @@ const ROBOTS: &str = "robots";
 #[derive(Debug)]
 pub struct Entry {
     /// The rules in force, or a file that allows or denies everything.
-    pub robots: Robots,
+    pub robots: Arc<Robots>,
     /// True while nothing may be fetched until `expires`, and URLs wait.
     pub deferred: bool,
     /// True where the usual rate is halved.
     pub half_rate: bool,
     /// Until when it holds.
     pub expires: Timestamp,
-    /// The stored version that the rules come from.
+    /// The stored version that the rules come from. Without its body where the rules hold it: see [`Entry::body`].
     pub record: Arc<RobotsRecord>,
     /// Digest of the rules in force.
     pub digest: Option<String>,
@@ -65,11 +68,38 @@ impl Entry {
     /// something to uses of pages. Within a quarter of what an allocator gives, and never less.
     pub fn memory(&self) -> usize {
         size_of::<Self>()
+            + block(size_of::<Robots>() + 2 * size_of::<usize>())
             + self.robots.memory()
             + self.signals.memory()
             + self.digest.as_ref().map_or(0, |digest| block(digest.capacity()))
             + block(size_of::<RobotsRecord>())
             + self.record.memory()
+    }
+
+    /// The file that the rules come from, as far as it was read.
+    pub fn body(&self) -> Cow<'_, [u8]> {
+        let is_slim = self.record.body.is_none() && self.record.body_base64.is_none();
+        match self.robots.file() {
+            Some(file) if is_slim => Cow::Borrowed(file),
+            _ => Cow::Owned(self.record.bytes()),
+        }
+    }
+
+    /// The same without what is there twice: the body of the record, where the rules hold the file. None where there is no such thing.
+    fn slim(&self) -> Option<Self> {
+        self.robots.file()?;
+        let record = RobotsRecord { body: None, body_base64: None, ..(*self.record).clone() };
+        Some(Self {
+            robots: Arc::clone(&self.robots),
+            deferred: self.deferred,
+            half_rate: self.half_rate,
+            expires: self.expires,
+            record: Arc::new(record),
+            digest: self.digest.clone(),
+            signals: self.signals.clone(),
+            aged: self.aged,
+            record_size: OnceLock::new(),
+        })
     }
 
     /// What the record takes encoded. Cost: the first time that of encoding it, half a megabyte at most: not for the engine's loop.
@@ -107,6 +137,8 @@ pub struct RobotsCache<S> {
     policy: Policy,
     clock: Option<Clock>,
     entries: Arc<OriginCache>,
+    /// Large files that were read in the last minute: they aren't read again for each page where they don't fit beside the others.
+    lately: Lately,
     /// Versions that may not be in the store yet: an entry may leave memory before its commit is through.
     uncommitted: Uncommitted<RobotsRecord>,
     /// The same, of those whose body holds rules.
@@ -122,8 +154,8 @@ impl<S: Store> RobotsCache<S> {
         policy: Policy,
         entries: Arc<OriginCache>,
     ) -> Self {
-        let (uncommitted, uncommitted_rules) = Default::default();
-        Self { store, agent, options, policy, clock: None, entries, uncommitted, uncommitted_rules }
+        let (lately, uncommitted, uncommitted_rules) = Default::default();
+        Self { store, agent, options, policy, clock: None, entries, lately, uncommitted, uncommitted_rules }
     }
 
     /// With the clock of the machine, which tells how old a stored robots.txt is whatever was done to the wall clock.
@@ -133,13 +165,13 @@ impl<S: Store> RobotsCache<S> {
     }
 
     /// What is known of an origin. Cost: where it isn't in memory, one value of the store, which is read again; a file of 500 KiB takes
-    /// some milliseconds.
+    /// some milliseconds, and is read once a minute at most while such files of less than 16 MiB are in use.
     pub fn lookup(&self, origin: &Origin, now: Now) -> Result<Known, StoreError> {
         let name = origin.name();
-        let entry = match self.entries.get::<Entry>(Kind::Robots, &name) {
+        let entry = match self.in_memory(&name) {
             Some(entry) => entry,
             None => match self.stored(&name, now)? {
-                Some(entry) => self.keep(&name, entry),
+                Some(entry) => self.keep(&name, entry, now),
                 None => return Ok(Known::Missing),
             },
         };
@@ -147,17 +179,24 @@ impl<S: Store> RobotsCache<S> {
         Ok(if is_over { Known::Stale(entry) } else { Known::Fresh(entry) })
     }
 
-    fn keep(&self, origin: &str, entry: Entry) -> Arc<Entry> {
+    fn in_memory(&self, origin: &str) -> Option<Arc<Entry>> {
+        self.entries.get::<Entry>(Kind::Robots, origin).or_else(|| self.lately.get(origin))
+    }
+
+    fn keep(&self, origin: &str, entry: Entry, now: Now) -> Arc<Entry> {
         let entry = Arc::new(entry);
-        self.entries.keep(Kind::Robots, origin, Arc::clone(&entry), entry.memory());
+        let kept = entry.slim().map_or_else(|| Arc::clone(&entry), Arc::new);
+        let bytes = kept.memory();
+        self.lately.keep(origin, &kept, bytes, now);
+        self.entries.keep(Kind::Robots, origin, kept, bytes);
         entry
     }
 
-    /// Bytes that a look-up would have to read: none where the origin is in memory, or isn't known.
+    /// Bytes that a look-up and a verdict would have to read: none where the origin is in memory with its rules prepared, or isn't known.
     pub fn unread(&self, origin: &Origin) -> Result<usize, StoreError> {
         let name = origin.name();
-        if self.entries.get::<Entry>(Kind::Robots, &name).is_some() {
-            return Ok(0);
+        if let Some(entry) = self.in_memory(&name) {
+            return Ok(entry.robots.read_again());
         }
         if let Some(record) = self.uncommitted.get(&name) {
             return Ok(record.bytes as usize);
@@ -201,7 +240,7 @@ impl<S: Store> RobotsCache<S> {
 
     /// The age of the version that is in force, as memory has it, else as the machine's own clock tells it.
     fn age_of_last(&self, name: &str, record: &RobotsRecord, now: Now) -> Option<Aged> {
-        match self.entries.get::<Entry>(Kind::Robots, name) {
+        match self.in_memory(name) {
             Some(entry) => entry.aged,
             None => self.aged(record, now),
         }
@@ -226,7 +265,7 @@ impl<S: Store> RobotsCache<S> {
         let lines = record.consent_lines.clone().unwrap_or_else(|| consent_lines(&robots));
         Ok(Some(Entry {
             aged: self.aged(&record, now),
-            robots,
+            robots: Arc::new(robots),
             signals: RobotsSignals::new(&lines),
             deferred: record.access == RobotsAccess::Defer,
             half_rate: record.access == RobotsAccess::Stored && record.failures > 0,
@@ -409,7 +448,7 @@ impl<S: Store> RobotsCache<S> {
             self.uncommitted_rules.note(&name, &record);
         }
         let entry = Entry {
-            robots,
+            robots: Arc::new(robots),
             signals,
             deferred: access == Access::Defer,
             half_rate: matches!(access, Access::Stored { half_rate: true }),
@@ -419,7 +458,7 @@ impl<S: Store> RobotsCache<S> {
             aged: Some(Aged { age: Duration::ZERO, mono: now.mono }),
             record_size: OnceLock::new(),
         };
-        Ok(self.keep(&name, entry))
+        Ok(self.keep(&name, entry, now))
     }
 }
 

@@ -203,7 +203,12 @@ impl Scope {
         if self.forgotten.has(url.as_str()) {
             return Some(LinkOutcome::Forgotten);
         }
-        (url.as_str().len() > self.max_url_length).then_some(LinkOutcome::TooLong)
+        self.is_too_long(url).then_some(LinkOutcome::TooLong)
+    }
+
+    /// Whether a URL is longer than the crawl's limit, as it would be requested.
+    pub fn is_too_long(&self, url: &CrawlUrl) -> bool {
+        url.as_str().len() > self.max_url_length
     }
 
     fn is_inside(&self, url: &CrawlUrl) -> bool {

@@ -61,6 +61,13 @@ fn what_files_count_for_is_what_they_take() {
             "comments",
             filled("User-agent: *\n", |n| format!("Comment: {n}\nHost: h{n}.test\nLicense: /{n}\n")),
         ),
+        ("escapes of `$`", filled("User-agent: *\n", |_| "Disallow: %24%24%24%24 %24%24%24%24\n".to_owned())),
+        ("single characters", filled("User-agent: *\n", |_| "Disallow: / / / / / / / / / /\n".to_owned())),
+        ("shortest rules", filled("User-agent: *\n# \0\n", |_| "Allow:/\n".to_owned())),
+        ("quotes", filled("User-agent: *\n", |_| format!("Disallow: /{}\n", "\"".repeat(60)))),
+        ("mirrors", filled("User-agent: *\n", |_| "Host:a\n".to_owned())),
+        ("many parameters", filled("User-agent: *\n", |_| "Clean-param:a&b&c&d&e&f&g\n".to_owned())),
+        ("names", filled("", |_| "User-agent:a\n".to_owned())),
     ];
     for dialect in [Dialect::Hardened, Dialect::Strictest] {
         for (name, file) in &files {
@@ -79,13 +86,22 @@ fn what_files_count_for_is_what_they_take() {
             record.set_body(file.as_bytes());
             store.commit(vec![Write::put(Tree::Robots, record.key(), record.write().unwrap())]).unwrap();
             drop(record);
-            let robots = RobotsCache::new(store, agent, options, robots::access::Policy::default(), cache);
             let now = Now::of_day("2026-03-01T13:00:00Z".parse().unwrap());
+            let look_up = || {
+                let (store, cache) = (Arc::clone(&store), Arc::clone(&cache));
+                let (agent, options) = (agent.clone(), options.clone());
+                let robots =
+                    RobotsCache::new(store, agent, options, robots::access::Policy::default(), cache);
+                robots.lookup(&origin, now).unwrap()
+            };
             // What is allocated once and for all isn't the entry's.
-            drop(robots.lookup(&origin, now).unwrap());
-            let (known, bytes, blocks) = measured(|| robots.lookup(&origin, now).unwrap());
+            drop(look_up());
+            let (known, bytes, blocks) = measured(look_up);
             let Known::Fresh(entry) = known else { panic!("{known:?}") };
             assert_honest(&format!("{dialect} {name}"), entry.memory(), bytes, blocks);
+            // With the record, which holds the file as it was sent.
+            let most = 4 * file.len() + (128 << 10);
+            assert!(entry.memory() <= most, "{dialect} {name}: {} of {}", entry.memory(), file.len());
         }
     }
     let agent = meta::Agent::new("SuperRobot");

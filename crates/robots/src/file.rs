@@ -97,15 +97,12 @@ impl Robots {
                 read
             }
             _ => {
-                let (text, odd, decoding) = match dialect {
-                    Dialect::Rfc9309 => {
-                        let (text, odd) = body.plain();
-                        (text.into(), odd, Decoding::Plain)
-                    }
-                    _ => {
-                        let (text, odd) = body.text();
-                        (text, odd, body.text_decoding())
-                    }
+                let (text, odd, decoding) = if dialect == Dialect::Rfc9309 {
+                    let (text, odd) = body.plain();
+                    (text.into(), odd, Decoding::Plain)
+                } else {
+                    let (text, odd) = body.text();
+                    (text, odd, body.text_decoding())
                 };
                 let (member, mut read) = Member::prepare(&text, decoding.into(), &case, dialect, false);
                 members.push(member);

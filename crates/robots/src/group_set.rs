@@ -11,7 +11,9 @@ impl GroupSet {
     pub(crate) fn of(groups: &[u32]) -> Self {
         let words = groups.last().map_or(0, |&last| last as usize / 64 + 1);
         let mut set = vec![0; words];
-        groups.iter().for_each(|&group| set[group as usize / 64] |= 1 << (group % 64));
+        for &group in groups {
+            set[group as usize / 64] |= 1 << (group % 64);
+        }
         Self(set.into())
     }
 

@@ -147,23 +147,23 @@ impl Expansion<'_> {
     }
 
     fn line(&self, line: &RuleLine<'_>, used: &mut Additions, give: &mut impl FnMut(&[u8], u8)) {
-        let mut uses = |addition| {
+        let mut wants = |addition| {
             let wanted = self.additions.contains(addition);
             if wanted {
                 *used = used.with(addition);
             }
             wanted
         };
-        if line.cut && uses(Additions::H6) && line.allow {
+        if line.cut && wants(Additions::H6) && line.allow {
             return;
         }
         let several = line.classes & BLANK != 0;
         if line.classes & DOLLAR != 0
             && memchr::memchr(b'$', line.value).is_some_and(|at| at + 1 < line.value.len())
         {
-            uses(Additions::H9);
+            wants(Additions::H9);
         }
-        if several && uses(Additions::H1) {
+        if several && wants(Additions::H1) {
             if line.allow {
                 return;
             }

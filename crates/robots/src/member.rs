@@ -33,6 +33,9 @@ pub(crate) struct Member {
     prepared: Option<Box<Prepared>>,
 }
 
+/// A text that is read again: the text, the form of it that its lines are quoted from where that is another one, and for whom.
+type Again<'a> = (&'a [u8], Option<&'a [u8]>, &'a Case<'a>);
+
 #[derive(Debug, Clone)]
 struct Prepared {
     rules: Rules,
@@ -234,7 +237,7 @@ impl Member {
     }
 
     /// The lines whose rules bind us, in file order.
-    pub(crate) fn lines(&self, source: Option<(&[u8], Option<&[u8]>, &Case<'_>)>) -> Vec<(u32, Arc<str>)> {
+    pub(crate) fn lines(&self, source: Option<Again<'_>>) -> Vec<(u32, Arc<str>)> {
         let mut lines = match (&self.prepared, source) {
             (Some(prepared), _) => prepared
                 .lines
@@ -250,12 +253,7 @@ impl Member {
 
     /// Decides a path with query; `subject` is the same, normalised. `source`: the text and the one that it is quoted from, where the
     /// rules aren't prepared.
-    pub(crate) fn verdict(
-        &self,
-        path: &str,
-        subject: &Subject<'_>,
-        source: Option<(&[u8], Option<&[u8]>, &Case<'_>)>,
-    ) -> Verdict {
+    pub(crate) fn verdict(&self, path: &str, subject: &Subject<'_>, source: Option<Again<'_>>) -> Verdict {
         let choice = &self.choice;
         let other = if choice.reads_escapes { subject.unescaped() } else { None };
         let decided = match (&self.prepared, source) {
@@ -322,17 +320,10 @@ impl Prepared {
             }
         };
         let takes = prepared.as_ref().map_or(usize::MAX, Self::memory);
-        match case.room.get().checked_sub(takes) {
-            Some(left) => {
-                case.room.set(left);
-                (prepared, used)
-            }
-            None => {
-                // One reading that doesn't fit is enough: all are read again then.
-                case.room.set(0);
-                (None, used)
-            }
-        }
+        let left = case.room.get().checked_sub(takes);
+        // One reading that doesn't fit is enough: all are read again then.
+        case.room.set(left.unwrap_or_default());
+        (prepared.filter(|_| left.is_some()), used)
     }
 
     /// The bytes that this takes on the heap.

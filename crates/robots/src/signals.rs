@@ -86,7 +86,9 @@ impl Lines {
         }
         let known: HashSet<_> = self.iter().collect();
         let more: Vec<_> = other.iter().filter(|line| !known.contains(line)).collect();
-        more.into_iter().for_each(|(line, value)| self.push(line, value));
+        for (line, value) in more {
+            self.push(line, value);
+        }
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
     }

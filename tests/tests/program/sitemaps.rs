@@ -201,3 +201,30 @@ fn a_sitemap_under_way_when_the_crawl_is_killed_is_read_by_the_next_run() {
         scene.table("pages").iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect();
     assert_eq!(sorted(pages), ["http://a.test/", "http://a.test/1", "http://a.test/2"]);
 }
+
+#[test]
+fn a_sitemap_of_several_parts_is_read_whole_and_its_long_urls_are_counted() {
+    let tail = "x".repeat(300);
+    let mut entries: Vec<_> = (0..40_000).map(|n| format!("http://a.test/{n}/{tail}")).collect();
+    // Short enough as they are written, and three times as long once they are encoded.
+    let long = (0..3).map(|n| format!("http://a.test/{n}/{}", "\u{e9}".repeat(600)));
+    entries.extend(long);
+    let entries: Vec<_> = entries.iter().map(|url| (url.as_str(), "")).collect();
+    let map = gzip(&urlset(&entries));
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", robots(Rules::default(), &["/map.xml.gz"]))
+        .page("a.test", "/map.xml.gz", Answer::content("application/x-gzip", map))
+        .page("a.test", "/", Answer::html("<p>front"));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--sitemaps", "--max-pages", "1"]).run().expect(10);
+    let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
+    let list = summary["sitemaps"].as_array().unwrap();
+    let map = list.iter().find(|sitemap| sitemap["url"] == "http://a.test/map.xml.gz").unwrap();
+    assert_eq!((&map["state"], &map["urls"]), (&"read".into(), &40_000.into()), "{map}");
+    assert_eq!((&map["queued"], &map["refused"]), (&40_000.into(), &3.into()), "{map}");
+    let ledger = scene.table("ledger");
+    let of_length: Vec<_> = ledger.iter().filter(|entry| entry["reason"] == "too_long").collect();
+    assert_eq!(of_length.len(), 1, "one entry for all of them: {of_length:?}");
+    assert!(of_length[0].to_string().contains("percent-encoded: 3"), "{of_length:?}");
+    scene.look("audit", &[]).expect(0);
+}

@@ -155,20 +155,21 @@ pub struct SitemapSettings {
 
 impl Default for SitemapSettings {
     fn default() -> Self {
-        let SitemapLimits { bytes, urls, value_bytes, elements, nesting, per_host } =
+        let SitemapLimits { bytes, urls, value_bytes, elements, nesting, per_host, .. } =
             SitemapLimits::default();
         Self { max_body: bytes as u64, urls, value_bytes: value_bytes as u64, elements, nesting, per_host }
     }
 }
 
 impl SitemapSettings {
-    /// The limits of reading a sitemap.
-    pub fn limits(&self) -> SitemapLimits {
+    /// The limits of reading a sitemap whose URLs may have so many bytes.
+    pub fn limits(&self, url_length: usize) -> SitemapLimits {
         let Self { max_body, urls, value_bytes, elements, nesting, per_host } = *self;
         SitemapLimits {
             bytes: in_memory(max_body),
             urls,
             value_bytes: in_memory(value_bytes),
+            url_length,
             elements,
             nesting,
             per_host,

@@ -89,7 +89,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 (None, _) => (LinkOutcome::NotHttp, None),
                 (Some(_), Some(outcome)) => (outcome, None),
                 (Some((url, _)), None) => {
-                    let judged = self.admit_link(lease, item, via, &mut visited.growth, link, says_the_same)?;
+                    let judged =
+                        self.admit_link(lease, item, via, &mut visited.growth, link, says_the_same)?;
                     let judged = match judged {
                         // There may be more space than it seemed.
                         Judged::Known(LinkOutcome::Growth) if visited.weigh(&links) => {

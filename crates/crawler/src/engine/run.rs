@@ -153,6 +153,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 () = sleep_until(self.clock, wake.min(run.next_tick)) => {}
                 Ok(()) = stop.changed() => {}
                 order = self.steers.next() => self.steer(order)?,
+                Some(part) = self.sitemaps.next_part() => self.sitemap_part(part)?,
                 letters = post::arrive(&mut self.post) => self.read_letters(letters)?,
                 () = allowance::changed(self.limits.own()) => {}
             }
@@ -227,13 +228,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.suspect_first(&lease);
             }
             let context = Arc::clone(&self.context);
-            let only_judge = self.settings.plan;
+            let (only_judge, parts) = (self.settings.plan, self.sitemaps.parts());
             // Boxed: a visit's state is 10 KB, which the runtime would copy several times.
             let task = run.visits.spawn(Box::pin(async move {
                 let outcome = match of {
                     Use::LookUp => Ok(visit::look_up(&context, &permit).await),
-                    Use::Request if only_judge => visit::judge(&context, &permit).await,
-                    Use::Request => visit::visit(&context, &permit).await,
+                    Use::Request if only_judge => visit::judge(&context, &permit, &parts).await,
+                    Use::Request => visit::visit(&context, &permit, &parts).await,
                 };
                 (permit, outcome)
             }));

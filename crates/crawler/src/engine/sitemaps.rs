@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use tokio::sync::mpsc;
+
 use super::Engine;
 use super::links::{Judged, not_listed_entry, skip_key};
 use super::settlement::asked_for;
@@ -10,7 +12,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
-use crate::frontier::{Finding, FingerprintSet, Frontier, HostId, Lease, Marks, Via};
+use crate::frontier::{Finding, FingerprintSet, Frontier, HostId, Lease, Marks, Via, Work};
 use crate::ledger;
 use crate::post::SentLink;
 use crate::record::{
@@ -18,28 +20,57 @@ use crate::record::{
     SitemapFound, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
-use crate::sitemap::{Fault, Sitemap, SitemapFormat, SitemapLimits};
+use crate::sitemap::{Fault, SitemapFormat, SitemapLimits, SitemapUrl};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{Event, Growth, SitemapRead};
+use crate::visit::{Event, Growth, SitemapPart, SitemapParts, SitemapRead};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
 pub(super) const DEPTH: u32 = 1;
 
-/// Sitemaps known, and how many a host may have.
+/// Sitemaps known, and how many a host may have; and those that are being read.
 #[derive(Debug)]
 pub(super) struct Sitemaps {
     known: HashMap<HostId, usize>,
     limits: SitemapLimits,
     max_redirects: u32,
+    /// Where visits hand over the URLs of large sitemaps, and where they come out.
+    parts: (SitemapParts, mpsc::Receiver<SitemapPart>),
+    /// What became of the URLs so far.
+    counts: HashMap<(HostId, Fingerprint), Counts>,
     /// What the robots.txt or index that is looked through may still add, and the sitemaps that are only counted, since it may add no more.
     growth: Option<Growth>,
     not_listed: u64,
 }
 
+/// What became of the URLs of a sitemap, and what it may still add.
+#[derive(Debug, Default)]
+struct Counts {
+    urls: u64,
+    queued: u64,
+    seen: u64,
+    refused: u64,
+    skipped_not_listed: u64,
+    /// Hosts that it made known.
+    hosts: u64,
+    growth: Growth,
+    /// The URLs that stay out, each with its reason.
+    met: FingerprintSet,
+    /// It may add no further entry.
+    is_full: bool,
+}
+
+impl Counts {
+    /// For a response of so many bytes, as transferred.
+    fn of(bytes: u64) -> Self {
+        Self { growth: Growth::of(bytes as usize), ..Self::default() }
+    }
+}
+
 impl Sitemaps {
     pub(super) fn new(known: HashMap<HostId, usize>, limits: SitemapLimits, max_redirects: u32) -> Self {
-        Self { known, limits, max_redirects, growth: None, not_listed: 0 }
+        let (parts, counts) = (mpsc::channel(1), HashMap::new());
+        Self { known, limits, max_redirects, parts, counts, growth: None, not_listed: 0 }
     }
 
     /// True where an entry of so many bytes may be made; otherwise it is counted.
@@ -52,6 +83,16 @@ impl Sitemaps {
             self.not_listed += 1;
         }
         may
+    }
+
+    /// Where a visit hands over the URLs of a large sitemap.
+    pub(super) fn parts(&self) -> SitemapParts {
+        self.parts.0.clone()
+    }
+
+    /// The next URLs of a sitemap that is being read.
+    pub(super) async fn next_part(&mut self) -> Option<SitemapPart> {
+        self.parts.1.recv().await
     }
 
     /// Why a sitemap of a host isn't asked for; otherwise it is counted.
@@ -148,6 +189,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, LinkOutcome::OtherHost, from);
             return Ok(());
         }
+        if self.bounds.scope.is_too_long(url) {
+            let from = Evidence::from(record.from);
+            self.refuse_sitemap(url.as_str(), url.host(), Layer::Limit, LinkOutcome::TooLong, from);
+            return Ok(());
+        }
         if let Some(part) = self.elsewhere(url.host()) {
             return self.send_sitemap(part, &record);
         }
@@ -210,10 +256,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Some(value) => SitemapRecord { tries: record.tries, ..SitemapRecord::read(&value)? },
             None => record,
         };
+        let before = match &lease.work {
+            Work::Sitemap(leased) => leased.speaks_for.len(),
+            _ => record.speaks_for.len(),
+        };
         let request = request.map(|(request, _)| request);
         record.at = request.as_ref().map_or(now.wall, RequestMade::ended);
         record.tries = record.tries.saturating_add(1);
-        let mut robots = None;
+        let (mut robots, mut has_parts) = (None, false);
         match event {
             Event::Denied(evidence) => {
                 record.state = SitemapState::Denied;
@@ -228,15 +278,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 record.detail = Some(error.to_string());
             }
             Event::Sitemap(read) => {
-                let mut growth = Growth::of(request.as_ref().map_or(0, |request| request.bytes as usize));
+                let bytes = request.as_ref().map_or(0, |request| request.bytes);
                 robots = Some(read.robots.clone());
                 record.detail = None;
                 record.status = Some(read.status);
                 record.bytes = read.bytes;
-                self.sitemap_answered(lease, &mut record, &mut growth, *read, now)?;
+                // What was handed over before the end comes before it.
+                while let Ok(part) = self.sitemaps.parts.1.try_recv() {
+                    self.sitemap_part(part)?;
+                }
+                has_parts = self.sitemaps.counts.contains_key(&(lease.host, fingerprint));
+                self.sitemap_answered(lease, &mut record, bytes, *read, now)?;
             }
             _ => {}
         }
+        self.sitemaps.counts.remove(&(lease.host, fingerprint));
+        // What was handed over before another host was spoken for is read again for that host.
+        let is_read_again =
+            has_parts && record.state == SitemapState::Read && record.speaks_for.len() > before;
         self.touch(512);
         if again {
             record.state = SitemapState::Waits;
@@ -246,8 +305,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         } else {
             self.enter_sitemap(lease, &record, robots, request, now);
         }
+        if is_read_again {
+            record.state = SitemapState::Waits;
+        }
         self.frontier.put(Tree::Sitemaps, key, record.write()?);
-        if again {
+        if again || is_read_again {
             self.frontier.send_sitemap(lease.host, fingerprint);
         }
         Ok(())
@@ -257,7 +319,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         lease: &Lease,
         record: &mut SitemapRecord,
-        growth: &mut Growth,
+        bytes: u64,
         read: SitemapRead,
         now: Now,
     ) -> Result<(), CommitError> {
@@ -302,64 +364,113 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         record.state = SitemapState::Read;
-        record.urls = sitemap.urls.len() as u64;
-        // A sitemap that is read again is counted from zero.
-        (record.queued, record.seen, record.refused, record.skipped_not_listed) = (0, 0, sitemap.bad, 0);
+        record.urls = sitemap.count;
+        if sitemap.too_long > 0 {
+            let words = format!(
+                "URLs that are longer than limits.max_url_length once they are percent-encoded: {}",
+                sitemap.too_long
+            );
+            self.totals.skipped += sitemap.too_long;
+            self.decided(lease, now, Decided::Cut, Layer::Limit, LinkOutcome::TooLong, words.clone());
+            record.detail =
+                Some(record.detail.take().map_or(words.clone(), |fault| format!("{fault}; {words}")));
+        }
         if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
         }
-        if sitemap.form == SitemapFormat::Index {
-            return self.queue_children(record, growth, sitemap, now);
+        let (form, bad, too_long) = (sitemap.form, sitemap.bad, sitemap.too_long);
+        let of = (lease.host, lease.url.fingerprint(&self.key));
+        let mut counts = self.sitemaps.counts.remove(&of).unwrap_or_else(|| Counts::of(bytes));
+        self.take_in(lease, record, form, sitemap.urls, &mut counts, now)?;
+        // A sitemap that is read again is counted from zero.
+        (record.queued, record.seen) = (counts.queued, counts.seen);
+        record.refused = counts.refused + bad + too_long;
+        record.skipped_not_listed = counts.skipped_not_listed;
+        Ok(())
+    }
+
+    /// Takes in some URLs of a sitemap that is still being read.
+    pub(super) fn sitemap_part(&mut self, part: SitemapPart) -> Result<(), CommitError> {
+        let SitemapPart { lease, form, urls, bytes, held } = part;
+        let of = (lease.host, lease.url.fingerprint(&self.key));
+        let key = link_key(of.0, of.1);
+        let mut record = match self.frontier.get(Tree::Sitemaps, &key)? {
+            Some(value) => SitemapRecord::read(&value)?,
+            None => return Ok(()),
+        };
+        let mut counts = self.sitemaps.counts.remove(&of).unwrap_or_else(|| Counts::of(bytes));
+        let now = self.clock.now();
+        counts.urls += urls.len() as u64;
+        self.take_in(&lease, &record, form, urls, &mut counts, now)?;
+        // A crawl that dies before the end knows where these URLs come from.
+        record.urls = counts.urls;
+        self.sitemaps.counts.insert(of, counts);
+        self.touch(512);
+        self.frontier.put(Tree::Sitemaps, key, record.write()?);
+        self.group.batch.held.push(held);
+        Ok(())
+    }
+
+    /// Queues the URLs of a sitemap, or enters why they stay out.
+    fn take_in(
+        &mut self,
+        lease: &Lease,
+        record: &SitemapRecord,
+        form: SitemapFormat,
+        urls: Vec<SitemapUrl>,
+        counts: &mut Counts,
+        now: Now,
+    ) -> Result<(), CommitError> {
+        if form == SitemapFormat::Index {
+            return self.queue_children(record, counts, urls, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
-        self.bounds.domains.begin_page(0);
-        let mut refused = Refused::default();
-        for entry in sitemap.urls {
+        self.bounds.domains.begin_page(counts.hosts);
+        let mut refused = Vec::new();
+        for entry in urls {
             let fingerprint = entry.url.fingerprint(&self.key);
-            let judged = self.admit_from_sitemap(lease, record, via, growth, (&entry.url, fingerprint))?;
-            let (outcome, held) = match judged {
-                Judged::Known(LinkOutcome::Queued | LinkOutcome::Untested) => {
-                    record.queued += 1;
-                    continue;
-                }
-                Judged::Known(LinkOutcome::Seen) => {
-                    record.seen += 1;
-                    continue;
-                }
-                Judged::Known(outcome) => (outcome, None),
-                Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(&entry.url))),
-            };
-            record.refused += 1;
+            let target = (&entry.url, fingerprint);
+            let (outcome, held) =
+                match self.admit_from_sitemap(lease, record, via, &mut counts.growth, target)? {
+                    Judged::Known(LinkOutcome::Queued | LinkOutcome::Untested) => {
+                        counts.queued += 1;
+                        continue;
+                    }
+                    Judged::Known(LinkOutcome::Seen) => {
+                        counts.seen += 1;
+                        continue;
+                    }
+                    Judged::Known(outcome) => (outcome, None),
+                    Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(&entry.url))),
+                };
+            counts.refused += 1;
             let mark = skip_key(fingerprint, outcome);
-            if self.bounds.skips.contains(&mark) || !refused.met.insert(mark) {
+            if self.bounds.skips.contains(&mark) || !counts.met.insert(mark) {
                 continue;
             }
-            if refused.is_full {
-                record.skipped_not_listed += 1;
+            if counts.is_full {
+                counts.skipped_not_listed += 1;
                 continue;
             }
-            refused.waiting.push((
-                fingerprint,
-                outcome,
-                refused_entry(lease, &entry.url, outcome, held, now),
-            ));
-            if refused.waiting.len() >= REFUSED_AT_ONCE {
-                self.refuse_urls(record, growth, &mut refused);
+            refused.push((fingerprint, outcome, refused_entry(lease, &entry.url, outcome, held, now)));
+            if refused.len() >= REFUSED_AT_ONCE {
+                self.refuse_urls(counts, std::mem::take(&mut refused));
             }
         }
-        self.refuse_urls(record, growth, &mut refused);
+        self.refuse_urls(counts, refused);
+        counts.hosts = self.bounds.domains.of_page();
         Ok(())
     }
 
     fn queue_children(
         &mut self,
-        record: &mut SitemapRecord,
-        growth: &mut Growth,
-        index: Sitemap,
+        record: &SitemapRecord,
+        counts: &mut Counts,
+        children: Vec<SitemapUrl>,
         now: Now,
     ) -> Result<(), CommitError> {
-        self.sitemaps.growth = Some(std::mem::take(growth));
-        for child in index.urls {
+        self.sitemaps.growth = Some(std::mem::take(&mut counts.growth));
+        for child in children {
             let mut next = SitemapRecord::found(
                 child.url.to_string(),
                 SitemapFound::Index,
@@ -370,8 +481,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             next.speaks_for.clone_from(&record.speaks_for);
             self.queue_sitemap(&child.url, next)?;
         }
-        self.sitemaps.growth = None;
-        record.skipped_not_listed = std::mem::take(&mut self.sitemaps.not_listed);
+        counts.growth = self.sitemaps.growth.take().unwrap_or_default();
+        counts.skipped_not_listed += std::mem::take(&mut self.sitemaps.not_listed);
         Ok(())
     }
 
@@ -413,18 +524,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.admit_within(growth, host, is_own, (url, fingerprint), finding.priority(), finding)
     }
 
-    /// Enters the URLs of a sitemap that stay out and wait for their entries, as many as the sitemap may add; the others are counted.
-    fn refuse_urls(&mut self, record: &mut SitemapRecord, growth: &mut Growth, refused: &mut Refused) {
-        let waiting = std::mem::take(&mut refused.waiting);
+    /// Enters URLs of a sitemap that stay out, as many as it may add; the others are counted.
+    fn refuse_urls(&mut self, counts: &mut Counts, refused: Vec<(Fingerprint, LinkOutcome, Decision)>) {
         let (marks, entries): (Vec<_>, Vec<_>) =
-            waiting.into_iter().map(|(mark, outcome, entry)| ((mark, outcome), entry)).unzip();
+            refused.into_iter().map(|(mark, outcome, entry)| ((mark, outcome), entry)).unzip();
         let (count, bytes) = match self.settings.ledger {
             LedgerLevel::Off => (entries.len(), 0),
-            _ => ledger::fitting(&entries, growth.left_for_skips()),
+            _ => ledger::fitting(&entries, counts.growth.left_for_skips()),
         };
-        growth.add(bytes);
-        refused.is_full = count < entries.len();
-        record.skipped_not_listed += (entries.len() - count) as u64;
+        counts.growth.add(bytes);
+        counts.is_full |= count < entries.len();
+        counts.skipped_not_listed += (entries.len() - count) as u64;
         for ((mark, outcome), entry) in marks.into_iter().zip(entries).take(count) {
             self.is_new_skip(mark, outcome);
             self.totals.skipped += 1;
@@ -502,17 +612,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 /// Bytes of an entry about a refused sitemap beside its texts, at most.
 const REFUSAL: usize = 100;
 
-/// URLs of a sitemap that stay out.
-#[derive(Default)]
-struct Refused {
-    /// Those whose entries aren't made yet.
-    waiting: Vec<(Fingerprint, LinkOutcome, Decision)>,
-    met: FingerprintSet,
-    /// The sitemap may add no further entry.
-    is_full: bool,
-}
-
-/// So many of them wait at most.
+/// Entries about URLs that stay out which are made at a time.
 const REFUSED_AT_ONCE: usize = 2_048;
 
 fn refused_entry(

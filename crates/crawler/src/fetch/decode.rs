@@ -1,13 +1,13 @@
 //! Undoing content codings within limits.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use bytes::Bytes;
 
+use crate::gunzip::{MOST_MEMBERS, Members};
+
 /// Most codings on top of each other; more are a bomb, not a page.
 const MAX_CODINGS: usize = 3;
-/// Most members of one gzip body: each costs the set-up of a decoder, whatever it holds.
-const MAX_GZIP_MEMBERS: usize = 1_000;
 /// Largest zstd window, as a power of two: 8 MiB, the most that RFC 9659 section 3 allows in HTTP.
 const MAX_ZSTD_WINDOW: u32 = 23;
 
@@ -133,7 +133,7 @@ fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::
     };
     match coding {
         Coding::Gzip => {
-            for _ in 0..MAX_GZIP_MEMBERS {
+            for _ in 0..MOST_MEMBERS {
                 if fill(&mut flate2::bufread::GzDecoder::new(&mut *rest))? {
                     return Ok(());
                 }
@@ -154,6 +154,35 @@ fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::
             fill(&mut decoder).map(drop)
         }
     }
+}
+
+/// Undoes codings on a stream.
+pub(super) fn stream(
+    codings: &[Coding],
+    wire: Box<dyn BufRead + Send>,
+) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut body = wire;
+    for &coding in codings.iter().rev() {
+        let start = body.fill_buf()?;
+        if start.is_empty() {
+            // As above: nothing was encoded.
+            break;
+        }
+        let is_zlib = is_zlib(start);
+        let decoded: Box<dyn Read + Send> = match coding {
+            Coding::Gzip => Box::new(Members::new(body)),
+            Coding::Deflate if is_zlib => Box::new(flate2::bufread::ZlibDecoder::new(body)),
+            Coding::Deflate => Box::new(flate2::bufread::DeflateDecoder::new(body)),
+            Coding::Brotli => Box::new(brotli_decompressor::Decompressor::new(body, 4096)),
+            Coding::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
+                decoder.window_log_max(MAX_ZSTD_WINDOW)?;
+                Box::new(decoder)
+            }
+        };
+        body = Box::new(BufReader::with_capacity(32 << 10, decoded));
+    }
+    Ok(body)
 }
 
 /// Tells the zlib format by its first two bytes (RFC 1950 section 2.2).
@@ -216,6 +245,10 @@ mod tests {
             let decoded = run(&wire, coding, 10_000).unwrap();
             assert_eq!(decoded.body, text, "{coding:?}");
             assert!(!decoded.is_cut);
+            let mut streamed = Vec::new();
+            let wire_body = Box::new(io::Cursor::new(wire.clone()));
+            stream(&[coding], wire_body).unwrap().read_to_end(&mut streamed).unwrap();
+            assert_eq!(streamed, text, "{coding:?} as a stream");
             let at_limit = run(&wire, coding, text.len() as u64).unwrap();
             assert!(!at_limit.is_cut, "{coding:?}: the limit itself is allowed");
             let cut = run(&wire, coding, 100).unwrap();
@@ -249,7 +282,7 @@ mod tests {
         wire.extend(gzip(b"two"));
         wire.extend([0; 7]);
         assert_eq!(run(&wire, Coding::Gzip, 100).unwrap().body, "one two");
-        let many = gzip(b"").repeat(MAX_GZIP_MEMBERS + 1);
+        let many = gzip(b"").repeat(MOST_MEMBERS + 1);
         assert!(run(&many, Coding::Gzip, 100).is_err());
     }
 

@@ -1,11 +1,12 @@
 //! [`Fetch`](super::Fetch) over the network, with hyper.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::Empty;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use hyper::{Method, Request, Uri, Version};
@@ -14,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::{Host, Position, Url};
 
-use super::body_budget::{BodyBudget, Claim, LEAST_RATE, MIDDLE, OWN};
+use super::body_budget::{BodyBudget, BodyPermit, Claim, LEAST_RATE, MIDDLE, OWN};
 use super::clients::Clients;
 use super::connections::Connections;
 use super::deadline::{Late, MemoryWait, within};
@@ -23,6 +24,7 @@ use super::dial::{Aim, Dial};
 use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
+use super::spool::{self, SpoolError, chunk};
 use super::{
     DnsAnswer, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines,
     RequestKind, Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
@@ -49,6 +51,8 @@ pub struct HttpFetch {
     budget: BodyBudget,
     pauses: Option<Arc<PauseLog>>,
     deadline: Option<Deadline>,
+    /// Where bodies that are read as a stream are kept; none for where the system has temporary files.
+    spool_dir: Option<PathBuf>,
 }
 
 impl HttpFetch {
@@ -71,6 +75,7 @@ impl HttpFetch {
             budget: BodyBudget::default(),
             pauses: None,
             deadline: None,
+            spool_dir: None,
         })
     }
 
@@ -78,6 +83,12 @@ impl HttpFetch {
     #[must_use]
     pub fn noting(self, pauses: Arc<PauseLog>) -> Self {
         Self { pauses: Some(pauses), ..self }
+    }
+
+    /// Keeps large bodies that are read as a stream in temporary files of this folder.
+    #[must_use]
+    pub fn spooling_in(self, dir: &Path) -> Self {
+        Self { spool_dir: Some(dir.to_owned()), ..self }
     }
 
     /// Asks no host after a deadline: a request that comes later fails as [`Local`](ErrorKind::Local), and those in flight at that moment are
@@ -111,6 +122,39 @@ impl HttpFetch {
 
         let limit = self.settings.body_limit(request.purpose);
         let limit = media.as_ref().map_or(limit, |(most, _)| limit.min(*most));
+        if let Some(spool) = &request.spool {
+            let received = &mut progress.received;
+            let read =
+                spool::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received).await;
+            let (body, is_over) = read.map_err(|error| match error {
+                SpoolError::Body(error) => {
+                    let (kind, detail) = classify(&error, Stage::Body);
+                    FetchError::new(kind, &detail)
+                }
+                SpoolError::File(error) => {
+                    let detail = format!("no temporary file for the body: {error}");
+                    FetchError::new(ErrorKind::Local, &detail)
+                }
+            })?;
+            spool.put(body);
+            let (status, headers) = progress.head.take().unwrap_or_default();
+            let (request_head, response_head) = heads(sent, request, &url, &fields);
+            return Ok(Response {
+                status,
+                version: version_name(version),
+                headers,
+                wire_body: Bytes::new(),
+                body: Bytes::new(),
+                content_encoding,
+                truncated: is_over.then_some(Truncation::WireLimit),
+                remote,
+                tls,
+                request_head,
+                response_head,
+                elapsed: instant() - progress.start,
+                permit: BodyPermit::default(),
+            });
+        }
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == RequestKind::Robots { limit.max(MIDDLE) } else { limit };
         let mut claim = Claim::new(&self.budget, length(answer.body()), most, codings.len())
@@ -144,10 +188,7 @@ impl HttpFetch {
         let held = if is_coded { wire_body.len() + body.len() } else { body.len() };
         let permit = claim.keep(held as u64);
         let (status, headers) = progress.head.take().unwrap_or_default();
-        let (request_head, response_head) = match sent {
-            Some(SentHeads { request, response }) => (request, Some(response)),
-            None => (written(&request.purpose.method(), &url, &fields), None),
-        };
+        let (request_head, response_head) = heads(sent, request, &url, &fields);
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
             (false, true) => Some(Truncation::DecodedLimit),
@@ -405,19 +446,22 @@ fn connection(
     (remote, record.and_then(|record| record.tls), record.and_then(Record::take))
 }
 
+/// The heads of request and response, as they were sent; of a request whose head has no text, in the form of HTTP/1.1.
+fn heads(
+    sent: Option<SentHeads>,
+    request: &FetchRequest,
+    url: &Url,
+    fields: &HeaderMap,
+) -> (Vec<u8>, Option<Vec<u8>>) {
+    match sent {
+        Some(SentHeads { request, response }) => (request, Some(response)),
+        None => (written(&request.purpose.method(), url, fields), None),
+    }
+}
+
 /// The length of a body, where the server says it.
 fn length(body: &Incoming) -> Option<u64> {
     body.size_hint().exact()
-}
-
-/// The next bytes of a body; trailers are passed over.
-async fn chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
-    while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
 }
 
 /// Why a body wasn't read to its end.

@@ -28,6 +28,7 @@ mod resolve_rule;
 mod resolver;
 mod response;
 mod settings;
+mod spool;
 mod trust;
 
 use std::future::Future;
@@ -47,6 +48,7 @@ pub use resolve_rule::{ResolveError, ResolveRule};
 pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
 pub use settings::FetchSettings;
+pub use spool::{Spool, SpooledBody};
 #[cfg(feature = "object-storage")]
 pub(crate) use trust::tls_of_http_1;
 

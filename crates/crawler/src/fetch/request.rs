@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use hyper::Method;
 use url::Url;
 
+use super::Spool;
 use crate::address::{AddressClass, Booked};
 use crate::frontier::Permit;
 
@@ -91,6 +92,8 @@ pub struct FetchRequest {
     pub is_seed: bool,
     /// Where the host is booked; none lets the fetcher connect to any address of the host that is open.
     pub booked: Option<Booked>,
+    /// Takes the body in place of the response: it is read as a stream. None has the response hold it.
+    pub spool: Option<Spool>,
     permitted: Permitted,
 }
 
@@ -110,6 +113,7 @@ impl FetchRequest {
             is_seed: false,
             class: Arc::clone(&lease.class),
             booked: lease.booking.map(|booking| booking.at),
+            spool: None,
             permitted: Permitted,
         }
     }

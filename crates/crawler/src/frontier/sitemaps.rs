@@ -11,7 +11,7 @@ use crate::record::{SitemapRecord, SitemapState, link_key};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
-/// Sitemaps that are fetched and read at the same time over all hosts: each may hold 50 MiB.
+/// Sitemaps that are fetched at the same time over all hosts: each may take 256 KiB of memory and 50 MiB of a temporary file.
 const AT_ONCE: usize = 4;
 
 impl<S: Store> Frontier<S> {

@@ -337,7 +337,7 @@ impl Job {
         // Pages are fetched again whose bodies were lost, in a power failure or with the disk of a worker.
         let has_lost = store.get(Tree::Meta, LOST)?.is_some();
         let context = Arc::new(VisitContext {
-            fetch: self.fetch.noting(Arc::clone(&pauses)),
+            fetch: self.fetch.noting(Arc::clone(&pauses)).spooling_in(dir.root()),
             caches: Arc::clone(&self.caches),
             robots: robots_cache(settings, Arc::clone(&store), &self.caches).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&store), &self.caches),

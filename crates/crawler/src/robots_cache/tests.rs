@@ -159,3 +159,58 @@ fn an_origin_that_was_never_asked_is_looked_for_once_until_it_is() {
         || assert!(matches!(cache.lookup(&a, at(5)).unwrap(), Known::Fresh(entry) if entry.deferred));
     assert_eq!(reads_of(&stored), 1);
 }
+
+/// 500 KiB of rules that take many patterns each where every reading of them is one.
+fn large() -> String {
+    let line = format!("Disallow: {}\n", ["%24%24%24%24"; 60].join(" "));
+    format!("User-agent: *\nDisallow:\u{200b} /zz\n{}Allow: /\n", line.repeat((500 << 10) / line.len() - 1))
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_read_once_a_minute_and_answers_the_same() {
+    let store = Arc::new(MemoryStore::default());
+    // Nothing fits into a cache of one byte.
+    let cache = cache(&store, 1);
+    let entry = answer(&cache, "a.test", 200, &large(), 0);
+    commit(&store, &entry);
+    let verdict = entry.robots.verdict("/$$$$x");
+    assert!(!verdict.allowed, "{verdict}");
+    let first = known(&cache, "a.test", 1).unwrap();
+    for second in [2, 30, 60] {
+        let again = known(&cache, "a.test", second).unwrap();
+        assert!(Arc::ptr_eq(&first, &again), "read again after {second} s");
+        assert_eq!(again.robots.verdict("/$$$$x"), verdict);
+        assert_eq!(again.body(), large().as_bytes(), "what the rules come from");
+    }
+    // The next one that is read drops those whose minute is over.
+    answer(&cache, "b.test", 200, &large(), 61);
+    let later = known(&cache, "a.test", 62).unwrap();
+    assert!(!Arc::ptr_eq(&first, &later));
+    assert_eq!(later.robots.verdict("/$$$$x"), verdict);
+    // A newer version takes the place of the older one at once.
+    answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /new\n", 63);
+    assert!(known(&cache, "a.test", 64).unwrap().robots.verdict("/$$$$x").allowed);
+}
+
+#[test]
+fn twenty_of_the_largest_files_fit_into_the_default_budget() {
+    let store = Arc::new(MemoryStore::default());
+    let cache = cache(&store, OriginCache::DEFAULT_BUDGET);
+    for n in 0..20 {
+        answer(&cache, &format!("h{n}.test"), 200, &large(), n);
+    }
+    assert_eq!(cache.entries.len(Kind::Robots), 20, "{} bytes", cache.entries.bytes());
+}
+
+#[test]
+fn the_files_of_the_last_minute_take_no_more_than_their_budget() {
+    let store = Arc::new(MemoryStore::default());
+    let cache = cache(&store, 1);
+    for n in 0..60 {
+        let name = format!("h{n}.test");
+        commit(&store, &answer(&cache, &name, 200, &large(), 0));
+    }
+    let held = (0..60).filter(|n| cache.lately.get(&origin(&format!("h{n}.test")).name()).is_some()).count();
+    assert!((20..32).contains(&held), "{held} of half a megabyte each in 16 MiB");
+    assert!(cache.lately.get(&origin("h59.test").name()).is_some(), "the last ones");
+}

@@ -1,6 +1,8 @@
 //! Reads sitemaps (sitemaps.org protocol 0.9): urlset, index, plain text, RSS and Atom, each also as gzip. Pure; never
 //! fails, never panics, bounded in time and memory. What can't be read is said in [`Sitemap::fault`].
 //!
+//! A sitemap is read as a stream: neither its bytes nor its text are ever whole in memory. Its URLs are given away in parts.
+//!
 //! XML is read as a stream of events without document type definitions: a document that has one is refused, no entity
 //! but the five of XML is known, nothing is fetched.
 //!
@@ -8,8 +10,12 @@
 //! below its own path): where they may be fetched is for scope and robots.txt to say.
 
 mod date;
+mod parts;
+mod stream;
 mod text;
 mod xml;
+
+use std::io::BufRead;
 
 use jiff::Timestamp;
 use url::Url;
@@ -23,8 +29,10 @@ pub struct SitemapLimits {
     pub bytes: usize,
     /// URLs of one sitemap, or sitemaps of one index. Default: 50,000, as the protocol has it.
     pub urls: usize,
-    /// Bytes of one URL or date. Default: 8 KiB.
+    /// Bytes of one URL or date as it is written. Default: 8 KiB.
     pub value_bytes: usize,
+    /// Bytes of one URL as it would be requested, percent-encoded. Default: 2,083.
+    pub url_length: usize,
     /// Elements within each other. Default: 32.
     pub elements: usize,
     /// Indexes within each other. Default: 3; the protocol allows one.
@@ -35,7 +43,15 @@ pub struct SitemapLimits {
 
 impl Default for SitemapLimits {
     fn default() -> Self {
-        Self { bytes: 50 << 20, urls: 50_000, value_bytes: 8 << 10, elements: 32, nesting: 3, per_host: 500 }
+        Self {
+            bytes: 50 << 20,
+            urls: 50_000,
+            value_bytes: 8 << 10,
+            url_length: 2_083,
+            elements: 32,
+            nesting: 3,
+            per_host: 500,
+        }
     }
 }
 
@@ -123,17 +139,29 @@ pub struct SitemapUrl {
 pub struct Sitemap {
     /// What it is.
     pub form: SitemapFormat,
-    /// Its URLs (of an index: sitemaps), the weightiest first, then the ones changed last, then as written.
+    /// Its URLs (of an index: sitemaps), the weightiest first, then the ones changed last, then as written. Of a sitemap that is read in
+    /// parts, the last part.
     pub urls: Vec<SitemapUrl>,
+    /// How many URLs it has in all parts.
+    pub count: u64,
     /// Entries that hold no http URL.
     pub bad: u64,
+    /// URLs that are longer than the limit once they are percent-encoded. They are counted, and not kept.
+    pub too_long: u64,
     /// What kept it from being read to its end.
     pub fault: Option<Fault>,
+    /// Bytes of it that were read, as decoded.
+    pub bytes: u64,
 }
 
 impl Sitemap {
     fn of(form: SitemapFormat) -> Self {
-        Self { form, urls: Vec::new(), bad: 0, fault: None }
+        Self { form, urls: Vec::new(), count: 0, bad: 0, too_long: 0, fault: None, bytes: 0 }
+    }
+
+    /// A sitemap that can't be read at all.
+    pub fn broken(error: &std::io::Error) -> Self {
+        Self::faulty(broken(error))
     }
 
     fn faulty(fault: Fault) -> Self {
@@ -141,36 +169,50 @@ impl Sitemap {
     }
 }
 
-/// Reads a sitemap. `base` is its own URL, `is_cut` says that the fetch cut its bytes already. Takes time in the order
-/// of its bytes, and at most about twice their memory.
+/// Takes the URLs of a part; false where nobody wants any more of them.
+pub type Give<'g> = &'g mut dyn FnMut(SitemapFormat, Vec<SitemapUrl>) -> bool;
+
+/// Reads a sitemap that is in memory, whole. `base` is its own URL, `is_cut` says that the fetch cut its bytes already. Takes time in the
+/// order of its bytes, and the memory of its URLs.
 pub fn read(bytes: &[u8], is_cut: bool, base: &Url, limits: &SitemapLimits) -> Sitemap {
-    let unpacked;
-    let mut is_cut = is_cut;
-    let mut bytes = bytes;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        match text::gunzip(bytes, limits.bytes) {
-            Ok(plain) => unpacked = plain,
-            // What came before the break is of use where the fetch made the break.
-            Err((plain, _)) if is_cut => unpacked = plain,
-            Err((_, error)) => return Sitemap::faulty(Fault::Broken(format!("gzip: {error}"))),
-        }
-        bytes = &unpacked;
-    }
-    if bytes.len() > limits.bytes {
-        is_cut = true;
-        bytes = &bytes[..limits.bytes];
-    }
-    let text = text::decode(bytes);
-    let mut sitemap = if text.trim_start().starts_with('<') {
-        xml::read(&text, base, limits)
-    } else {
-        text::read(&text, base, limits)
+    let mut urls = Vec::new();
+    let mut give = |_, part| {
+        urls.extend::<Vec<SitemapUrl>>(part);
+        true
     };
+    let mut sitemap = read_parts(bytes, is_cut, base, limits, &mut give);
+    urls.append(&mut sitemap.urls);
+    parts::sort(&mut urls);
+    Sitemap { urls, ..sitemap }
+}
+
+/// Reads a sitemap as a stream, and gives its URLs away in parts of at most 8 MiB, each in order. Memory: that of a part, 1 MiB for the
+/// longest tag or text, and the window of a gzip file, 32 KiB.
+pub fn read_parts(
+    bytes: impl BufRead,
+    is_cut: bool,
+    base: &Url,
+    limits: &SitemapLimits,
+    give: Give<'_>,
+) -> Sitemap {
+    let mut parts = parts::Parts::new(base, limits, give);
+    let mut bytes = stream::Text::new(bytes, limits.bytes);
+    let mut sitemap = match bytes.starts_with_tag() {
+        Ok(true) => xml::read(&mut bytes, &mut parts),
+        Ok(false) => text::read(&mut bytes, &mut parts),
+        Err(error) => Sitemap::faulty(broken(&error)),
+    };
+    sitemap.bytes = bytes.read_bytes();
+    let is_cut = is_cut || bytes.is_cut();
     if is_cut && !matches!(sitemap.fault, Some(Fault::NotOne | Fault::DocType | Fault::Urls)) {
         sitemap.fault = Some(Fault::Bytes);
     }
-    sitemap.urls.sort_by(|a, b| b.priority.total_cmp(&a.priority).then_with(|| b.lastmod.cmp(&a.lastmod)));
-    sitemap
+    parts.end(sitemap)
+}
+
+/// A stream that ends with an error.
+fn broken(error: &std::io::Error) -> Fault {
+    Fault::Broken(crate::clean::clean_to(&error.to_string(), 200))
 }
 
 #[cfg(test)]

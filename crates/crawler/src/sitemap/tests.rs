@@ -179,8 +179,8 @@ fn gzip_is_unpacked_within_the_limit() {
     let bomb = gzip(&vec![b' '; 5 << 20]);
     let limits = SitemapLimits { bytes: 1 << 20, ..SitemapLimits::default() };
     assert_eq!(read(&bomb, false, &base(), &limits).fault, Some(Fault::NotOne));
-    // No more than one byte over the limit is ever unpacked.
-    assert_eq!(text::gunzip(&bomb, 1_000).unwrap().len(), 1_001);
+    // No more than the limit is ever unpacked, and one byte that tells that there is more.
+    assert_eq!(read(&bomb, false, &base(), &limits).bytes, 1 << 20);
     let twice = gzip(&packed);
     assert_eq!(read(&twice, false, &base(), &limits).fault, Some(Fault::NotOne));
     let members = gzip(b"").repeat(2_000);
@@ -246,4 +246,69 @@ proptest! {
         let expected: Vec<String> = (0..count).map(|n| format!("http://a.test/{n}")).collect();
         prop_assert_eq!(urls(&sitemap), expected);
     }
+}
+
+/// The largest documents that the limits let through, in the values that grow most when they are encoded: memory is that of a part.
+#[test]
+fn a_sitemap_is_read_in_the_memory_of_a_part_whatever_its_size() {
+    for (value, is_long) in [("\u{e9}", true), ("\"", true), ("\u{e9}", false), ("a", false)] {
+        let value = value.repeat(if is_long { 4_000 } else { 300 });
+        let entry = |n: usize| format!("<url><loc>http://a.test/{n}{value}</loc></url>");
+        let lines = (0..).map(entry).scan(0, |length, entry| {
+            *length += entry.len();
+            (*length < 50 << 20).then_some(entry)
+        });
+        let packed = gzip(urlset(&lines.collect::<String>()).as_bytes());
+        let (mut most, mut given) = (0, 0);
+        let taken = allocation_counter::measure(|| {
+            let mut give = |form, part: Vec<SitemapUrl>| {
+                assert_eq!(form, SitemapFormat::UrlSet);
+                most = most.max(part.iter().map(|entry| entry.url.as_str().len()).sum::<usize>());
+                given += part.len() as u64;
+                true
+            };
+            let sitemap = read_parts(&packed[..], false, &base(), &SitemapLimits::default(), &mut give);
+            given += sitemap.urls.len() as u64;
+            assert_eq!(sitemap.count, given);
+            assert_eq!(sitemap.too_long > 0, is_long, "{sitemap:?}");
+            assert_eq!(sitemap.urls.is_empty(), is_long);
+        });
+        assert!(most <= 9 << 20, "{most} bytes in one part");
+        assert!(taken.bytes_max < 16 << 20, "{} bytes at once", taken.bytes_max);
+    }
+}
+
+#[test]
+fn the_length_of_a_url_counts_as_it_would_be_requested() {
+    let limits = SitemapLimits { url_length: 40, ..SitemapLimits::default() };
+    let text = urlset(
+        "<url><loc>http://a.test/\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}</loc></url><url><loc>http://a.test/\u{e9}\u{e9}\u{e9}\u{e9}</loc></url>\
+         <url><loc>http://a.test/\"\"\"\"\"\"\"\"\"</loc></url><url><loc>nothing</loc></url>",
+    );
+    let sitemap = read(text.as_bytes(), false, &base(), &limits);
+    // 14 bytes, and six for each letter.
+    assert_eq!(urls(&sitemap), ["http://a.test/%C3%A9%C3%A9%C3%A9%C3%A9"]);
+    assert_eq!((sitemap.too_long, sitemap.bad, sitemap.count), (2, 1, 1));
+    let lines = "http://a.test/\"\"\"\"\"\"\"\"\"\nhttp://a.test/1\n";
+    let sitemap = read(lines.as_bytes(), false, &base(), &limits);
+    assert_eq!((urls(&sitemap), sitemap.too_long), (vec!["http://a.test/1"], 1));
+}
+
+#[test]
+fn a_token_without_end_is_never_held() {
+    for start in
+        ["<!--", "<urlset ", "<urlset><url><loc>", "<urlset><![CDATA[", "<urlset><?x ", "<urlset a=\""]
+    {
+        let packed = gzip(format!("{start}{}", "x".repeat(20 << 20)).as_bytes());
+        let taken = allocation_counter::measure(|| {
+            let sitemap = read(&packed, false, &base(), &SitemapLimits::default());
+            assert!(sitemap.urls.is_empty() && sitemap.fault.is_some(), "{start}");
+        });
+        assert!(taken.bytes_max < 6 << 20, "{start}: {} bytes", taken.bytes_max);
+    }
+    let line = gzip(&vec![b'x'; 20 << 20]);
+    let taken = allocation_counter::measure(|| {
+        assert_eq!(read(&line, false, &base(), &SitemapLimits::default()).fault, Some(Fault::NotOne));
+    });
+    assert!(taken.bytes_max < 1 << 20, "{} bytes", taken.bytes_max);
 }

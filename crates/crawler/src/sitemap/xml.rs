@@ -1,19 +1,25 @@
 //! Sitemaps and feeds in XML, by its events.
 
+use std::io::BufRead;
+
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
-use url::Url;
 
-use super::{Fault, Sitemap, SitemapFormat, SitemapLimits, SitemapUrl, date, text};
+use super::parts::Parts;
+use super::stream::Text;
+use super::{Fault, Sitemap, SitemapFormat, date};
 
 /// Reads a document up to its end, its first fault, or a limit.
-pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
-    let mut reader = Reader::from_str(text);
+pub(super) fn read<R: BufRead>(text: &mut Text<R>, parts: &mut Parts<'_, '_>) -> Sitemap {
+    let mut reader = Reader::from_reader(text);
     // Names are compared here as far as they matter; a stack of all open names would be memory for the asking.
     reader.config_mut().check_end_names = false;
-    let mut reading = Reading::new(base, limits);
+    let mut reading = Reading::new(parts);
+    let mut buffer = Vec::new();
     loop {
-        let fault = match reader.read_event() {
+        buffer.clear();
+        reader.get_mut().next_token();
+        let fault = match reader.read_event_into(&mut buffer) {
             Ok(Event::Eof) if reading.depth == 0 => return reading.end(),
             Ok(Event::Eof) => Some(Fault::Broken("it ends unexpectedly".to_owned())),
             Ok(event) => reading.event(&event).err(),
@@ -27,10 +33,9 @@ pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
     }
 }
 
-struct Reading<'a> {
-    base: &'a Url,
-    limits: &'a SitemapLimits,
-    sitemap: Sitemap,
+struct Reading<'p, 'a, 'g> {
+    parts: &'p mut Parts<'a, 'g>,
+    form: SitemapFormat,
     has_root: bool,
     /// Open elements.
     depth: usize,
@@ -51,12 +56,11 @@ enum Field {
     Priority,
 }
 
-impl<'a> Reading<'a> {
-    fn new(base: &'a Url, limits: &'a SitemapLimits) -> Self {
+impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
+    fn new(parts: &'p mut Parts<'a, 'g>) -> Self {
         Self {
-            base,
-            limits,
-            sitemap: Sitemap::of(SitemapFormat::Other),
+            parts,
+            form: SitemapFormat::Other,
             has_root: false,
             depth: 0,
             entry: None,
@@ -73,7 +77,7 @@ impl<'a> Reading<'a> {
             Event::DocType(_) => return Err(Fault::DocType),
             Event::Start(start) => {
                 self.depth += 1;
-                if self.depth > self.limits.elements {
+                if self.depth > self.parts.limits.elements {
                     return Err(Fault::Elements);
                 }
                 self.open(start)?;
@@ -110,7 +114,7 @@ impl<'a> Reading<'a> {
         let name = start.local_name().into_inner();
         if !self.has_root {
             self.has_root = true;
-            self.sitemap.form = match name {
+            self.form = match name {
                 "urlset" => SitemapFormat::UrlSet,
                 "sitemapindex" => SitemapFormat::Index,
                 "rss" | "RDF" => SitemapFormat::Rss,
@@ -121,7 +125,7 @@ impl<'a> Reading<'a> {
         }
         match self.entry {
             None => {
-                let is_entry = match self.sitemap.form {
+                let is_entry = match self.form {
                     SitemapFormat::UrlSet => name == "url" && self.depth == 2,
                     SitemapFormat::Index => name == "sitemap" && self.depth == 2,
                     SitemapFormat::Rss => name == "item",
@@ -132,7 +136,7 @@ impl<'a> Reading<'a> {
             }
             // Fields are directly below their entry: `image:loc` is further down.
             Some(entry) if self.depth == entry + 1 && !is_of_extension(start) => {
-                self.field = match (self.sitemap.form, name) {
+                self.field = match (self.form, name) {
                     (SitemapFormat::UrlSet | SitemapFormat::Index, "loc") | (SitemapFormat::Rss, "link") => {
                         Some(Field::Loc)
                     }
@@ -142,7 +146,7 @@ impl<'a> Reading<'a> {
                     (SitemapFormat::UrlSet, "priority") => Some(Field::Priority),
                     _ => None,
                 };
-                if self.sitemap.form == SitemapFormat::Atom && name == "link" {
+                if self.form == SitemapFormat::Atom && name == "link" {
                     self.atom_link(start);
                 }
                 self.value.clear();
@@ -159,14 +163,18 @@ impl<'a> Reading<'a> {
             attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
         };
         if self.loc.is_none() && value("rel").is_none_or(|rel| rel == "alternate") {
-            self.loc = value("href");
+            self.loc = value("href").map(|href| {
+                // One byte too many is enough to see that it is too long.
+                let end = href.floor_char_boundary(self.parts.limits.value_bytes + 1);
+                href[..end].to_owned()
+            });
         }
     }
 
     fn take(&mut self, text: &str) {
         if self.field.is_some() {
             // One byte too many is enough to see that it is too long.
-            let room = (self.limits.value_bytes + 1).saturating_sub(self.value.len());
+            let room = (self.parts.limits.value_bytes + 1).saturating_sub(self.value.len());
             let end = text.floor_char_boundary(room);
             self.value.push_str(&text[..end]);
         }
@@ -192,25 +200,15 @@ impl<'a> Reading<'a> {
 
     fn push(&mut self) -> Result<(), Fault> {
         let (lastmod, priority) = (std::mem::take(&mut self.lastmod), std::mem::take(&mut self.priority));
-        let is_feed = matches!(self.sitemap.form, SitemapFormat::Rss | SitemapFormat::Atom);
-        let url = self.loc.take().and_then(|loc| text::url(&loc, self.base, self.limits, is_feed));
-        let Some(url) = url else {
-            self.sitemap.bad += 1;
-            return Ok(());
-        };
-        if self.sitemap.urls.len() == self.limits.urls {
-            return Err(Fault::Urls);
-        }
+        let loc = self.loc.take().unwrap_or_default();
         let priority = priority.trim().parse::<f32>().ok().filter(|priority| (0.0..=1.0).contains(priority));
-        let lastmod = date::read(&lastmod);
-        self.sitemap.urls.push(SitemapUrl { url, lastmod, priority: priority.unwrap_or(0.5) });
-        Ok(())
+        self.parts.take(self.form, &loc, date::read(&lastmod), priority.unwrap_or(0.5))
     }
 
     fn end(self) -> Sitemap {
-        match self.sitemap.form {
+        match self.form {
             SitemapFormat::Other => Sitemap::faulty(Fault::NotOne),
-            _ => self.sitemap,
+            form => Sitemap::of(form),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Requested, VisitContext, trial};
 use crate::clock::Now;
-use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind};
+use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind, Spool};
 use crate::frontier::{Permit, Work};
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -17,6 +17,8 @@ pub(super) struct Answered {
     pub(super) requested: Option<Requested>,
     /// It says nothing about the host: the request is to be made again at the host's next turn.
     pub(super) again: bool,
+    /// Where the body is, if it is read as a stream.
+    pub(super) spool: Option<Spool>,
 }
 
 /// Asks the host of a permit for one of its URLs. A body of a URL that is suspected is read alone first.
@@ -30,15 +32,22 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let booking = permit.lease().booking;
     let mut request = FetchRequest::new(permit, url.to_url(), purpose);
     request.headers = headers;
+    // What is suspected is read alone first, as a whole.
+    let is_suspected = context.pages.suspects.trials_of(|| url.fingerprint(&context.pages.key)).is_some();
+    request.spool = (purpose == RequestKind::Sitemap && !is_suspected).then(Spool::default);
+    let spool = request.spool.clone();
     request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
     let is_closed = answer.as_ref().is_err_and(|error| error.kind == ErrorKind::BlockedAddress);
-    let requested = (!is_closed).then(|| Requested::new(started, ended, &answer, booking));
+    let mut requested = (!is_closed).then(|| Requested::new(started, ended, &answer, booking));
+    if let (Some(requested), Some(sent)) = (&mut requested, spool.as_ref().and_then(Spool::sent)) {
+        requested.bytes = sent;
+    }
     let is_stale = answer.as_ref().is_err_and(|error| error.stale);
     let has_other = booking.is_some_and(|booking| !booking.is_last);
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
     let answer = trial::unless_it_dies(context, url, purpose, answer).await;
-    Answered { answer, ended, requested, again }
+    Answered { answer, ended, requested, again, spool }
 }

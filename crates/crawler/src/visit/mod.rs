@@ -29,7 +29,8 @@ pub use self::found::FoundLink;
 pub use self::growth::Growth;
 use self::head::ask_head;
 pub use self::outcome::{
-    Captured, Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, SitemapRead, UnwantedAnswer,
+    Captured, Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, SitemapPart, SitemapParts, SitemapRead,
+    UnwantedAnswer,
 };
 use self::page::PageContext;
 pub use self::read_pool::{BacklogBytes, ReadPool};
@@ -115,20 +116,22 @@ pub struct VisitContext<F, S> {
     pub max_crawl_delay: Duration,
 }
 
-/// Makes one visit: at most one request.
+/// Makes one visit: at most one request. The URLs of a large sitemap go through `parts`.
 pub async fn visit<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
+    parts: &SitemapParts,
 ) -> Result<Outcome, StoreError> {
-    attempt(context, permit, false).await
+    attempt(context, permit, parts, false).await
 }
 
 /// As [`visit`], but a page is judged and not asked for: robots.txt and sitemaps alone are.
 pub async fn judge<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
+    parts: &SitemapParts,
 ) -> Result<Outcome, StoreError> {
-    attempt(context, permit, true).await
+    attempt(context, permit, parts, true).await
 }
 
 /// Bytes of robots.txt and consent files that are read in passing; more of them are read off the async threads, in turn.
@@ -137,6 +140,7 @@ const IN_PASSING: usize = 16 << 10;
 async fn attempt<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
+    parts: &SitemapParts,
     only_judge: bool,
 ) -> Result<Outcome, StoreError> {
     let lease = permit.lease();
@@ -158,7 +162,7 @@ async fn attempt<F: Fetch, S: Store>(
         Clearance::Over(outcome) => return Ok(*outcome),
         Clearance::Robots(robots_fetch) => return ask_robots(context, permit, robots_fetch).await,
         Clearance::Sitemap { asked, half_rate, evidence } => {
-            return ask_sitemap(context, half_rate, permit, asked, evidence).await;
+            return ask_sitemap(context, half_rate, permit, asked, evidence, parts).await;
         }
         Clearance::File { asked, half_rate, file, url } => {
             return ask_file(context, permit, half_rate, asked, file, &url).await;
@@ -285,7 +289,7 @@ async fn ask_file<F: Fetch, S: Store>(
     file: SiteFile,
     url: &CrawlUrl,
 ) -> Result<Outcome, StoreError> {
-    let Answered { answer, ended, requested, again } =
+    let Answered { answer, ended, requested, again, .. } =
         ask(context, permit, url, RequestKind::SiteFile, Vec::new()).await;
     if again {
         let captured = capture(context, url, RequestKind::SiteFile, &answer, requested)?;

@@ -9,12 +9,12 @@ use super::visited::Visited;
 use crate::clock::Now;
 use crate::encoded::Size;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult, Truncation};
-use crate::frontier::{Booking, RobotsFetch};
+use crate::frontier::{Booking, Lease, RobotsFetch};
 use crate::pace::Delay;
 use crate::post::HopAnswer;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
-use crate::sitemap::Sitemap;
+use crate::sitemap::{Sitemap, SitemapFormat, SitemapUrl};
 use crate::url::CrawlUrl;
 use crate::warc::Encoded;
 
@@ -189,6 +189,24 @@ pub struct SiteFileAnswer {
     pub failure: Option<FetchError>,
 }
 
+/// Some URLs of a sitemap that is still being read.
+#[derive(Debug)]
+pub struct SitemapPart {
+    /// The lease of the sitemap.
+    pub lease: Lease,
+    /// What it is.
+    pub form: SitemapFormat,
+    /// The URLs.
+    pub urls: Vec<SitemapUrl>,
+    /// Bytes of the whole response, as transferred.
+    pub bytes: u64,
+    /// What they take in memory, until they are committed.
+    pub held: BacklogBytes,
+}
+
+/// Where visits hand over the URLs of large sitemaps. A visit waits there until its engine has taken them.
+pub type SitemapParts = tokio::sync::mpsc::Sender<SitemapPart>;
+
 /// The answer to a request for a sitemap, read.
 #[derive(Debug)]
 pub struct SitemapRead {
@@ -200,6 +218,6 @@ pub struct SitemapRead {
     pub bytes: u64,
     /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
     pub redirect: Option<Result<CrawlUrl, String>>,
-    /// What a status of 2xx brought.
+    /// What a status of 2xx brought: of its URLs those that were not handed over before.
     pub sitemap: Option<Sitemap>,
 }

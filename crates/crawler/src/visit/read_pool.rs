@@ -27,6 +27,8 @@ pub struct ReadPool {
     places: Semaphore,
     /// For large ones, so that ordinary ones never wait for them.
     large: Semaphore,
+    /// Sitemaps are read one after the other: each takes up to 24 MiB, for its URLs and for what undoes its codings.
+    sitemaps: Semaphore,
     backlog: Arc<Backlog>,
 }
 
@@ -88,6 +90,7 @@ impl ReadPool {
             small: Semaphore::new(2 * places),
             places: Semaphore::new(places),
             large: Semaphore::new(1),
+            sitemaps: Semaphore::new(1),
             backlog: Arc::default(),
         }
     }
@@ -106,8 +109,15 @@ impl ReadPool {
         Some(place)
     }
 
+    /// Waits for the place of a sitemap, and until less than the most waits to be committed.
+    pub(super) async fn place_of_sitemap(&self) -> Option<SemaphorePermit<'_>> {
+        let place = self.sitemaps.acquire().await.ok()?;
+        self.less().await;
+        Some(place)
+    }
+
     /// Waits until less than the most waits to be committed.
-    async fn less(&self) {
+    pub(super) async fn less(&self) {
         loop {
             let less = self.backlog.less.notified();
             if self.has_capacity() {

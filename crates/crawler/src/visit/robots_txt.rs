@@ -78,7 +78,7 @@ async fn read_answer<F: Fetch, S: Store>(
     permit: &Permit,
     robots_fetch: RobotsFetch,
     (url, origin): (CrawlUrl, Origin),
-    Answered { answer, ended, requested, again }: Answered,
+    Answered { answer, ended, requested, again, .. }: Answered,
     captured: &mut Option<Captured>,
 ) -> Result<Outcome, StoreError> {
     let is_before = origin != robots_fetch.origin;
