@@ -271,7 +271,7 @@ mod tests {
             1 => Just(b"Disallow\xa3\xba/b\n".to_vec()),
             1 => Just(b"# \0\n".to_vec()),
             1 => Just("Disallow:\u{a0}/a\u{200b}\n".as_bytes().to_vec()),
-            1 => Just([&b"Disallow: /"[..], &vec![b'b'; 16_700], b"\n"].concat()),
+            1 => Just([&b"Disallow: /"[..], vec![b'b'; 16_700].as_slice(), b"\n"].concat()),
         ]
     }
 
