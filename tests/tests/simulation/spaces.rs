@@ -13,10 +13,10 @@ use crate::crawl::Crawl;
 /// `traps.same_pages`.
 const ROW: usize = 200;
 
-/// What docs/politeness.md allows beside the pages with new content: one copy of each, twice the row of known pages on
-/// URLs that such pages named, and once the row on all others.
+/// What docs/politeness.md allows beside the pages with new content: one copy of each, a row of known pages on URLs that such pages named,
+/// and one on all others.
 fn budget(pages: usize) -> usize {
-    pages + 3 * ROW
+    pages + ROW.max(2 * pages) + (2 * ROW).max(2 * pages)
 }
 
 /// Runs that end early.

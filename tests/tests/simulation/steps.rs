@@ -36,7 +36,7 @@ impl Steps {
         let hosts = web.sites.len() as u64;
         let urls: u64 = web.sites.values().map(|site| site.resources.len() as u64).sum();
         // A space has URLs without end: some more of them than real pages are asked for.
-        let urls = urls + space.map_or(0, |space| 2 * space.pages as u64 + 600);
+        let urls = urls + space.map_or(0, |space| 5 * space.pages as u64 + 600);
         Self { seed: web.seed, hosts, urls, last: None, idle: 0, put_off: 0, over: 0 }
     }
 

@@ -40,7 +40,8 @@ const OWN_COPIES: RangeInclusive<u32> = 1..=8;
 /// The keys of a host's own accounts.
 const ACCOUNTS: [u64; 2] = [HOST, REPEATS];
 
-/// A host as a whole has so many times the row of known pages that its groups have.
+/// A host as a whole has so many times the row of known pages that its groups have; its row of other URLs only where that is as many times the
+/// number of its pages with new content.
 const HOST_ROWS: u64 = 2;
 
 /// Known pages in a row from which on a host's account is stored with it.
@@ -171,12 +172,13 @@ impl Groups {
             return Some(BudgetExceeded::new(Budget::UrlsPerHost, most, have));
         }
         let keys = Keys::of(path_and_query);
+        let most = rules.same_pages.map(|most| most.max(self.fresh()));
         let held = [keys.query, keys.shape]
             .into_iter()
             .flatten()
             .filter_map(|key| self.find(key))
-            .find_map(|group| group.judge(rules, keys, depth))
-            .or_else(|| self.folder(keys.folder)?.has_no_more_to_say(rules.same_pages?))
+            .find_map(|group| group.judge(rules, most, keys, depth))
+            .or_else(|| self.folder(keys.folder)?.has_no_more_to_say(most?))
             .or_else(|| self.host_is_same(rules.same_pages?, is_repeat));
         if held.is_none() {
             for key in [keys.query, keys.shape].into_iter().flatten() {
@@ -260,6 +262,16 @@ impl Groups {
             .sum()
     }
 
+    /// Pages of the host with new content: a site that has each of its pages in several languages, and many of them untranslated, repeats
+    /// as many in a row, and ends.
+    fn fresh(&self) -> u64 {
+        self.folders
+            .iter()
+            .filter(|account| account.is_account())
+            .map(|account| u64::from(account.fresh))
+            .sum()
+    }
+
     /// Whether a page of the host had content that was known.
     pub(crate) fn has_repeated(&self) -> bool {
         self.folders.iter().any(|account| account.is_account() && account.fresh < account.pages)
@@ -268,6 +280,7 @@ impl Groups {
     /// Whether the host went on saying what it had said.
     fn host_is_same(&self, most: u64, is_repeat: bool) -> Option<BudgetExceeded> {
         let (key, most) = if is_repeat { (REPEATS, most) } else { (HOST, most.saturating_mul(HOST_ROWS)) };
+        let most = most.max(self.fresh().saturating_mul(HOST_ROWS));
         self.folder(key)?.is_same(most).map(|held| BudgetExceeded { of_host: true, ..held })
     }
 
@@ -282,15 +295,16 @@ impl Groups {
         path_and_query: &str,
         is_repeat: bool,
     ) -> Option<BudgetExceeded> {
-        let most = rules.same_pages?;
-        if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= most) {
+        let least = rules.same_pages?;
+        let most = least.max(self.fresh());
+        if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= least) {
             return None;
         }
         let keys = Keys::of(path_and_query);
         let groups = [keys.query, keys.shape].into_iter().flatten().filter_map(|key| self.find(key));
         let held = groups.into_iter().find_map(|group| group.is_same(most));
         held.or_else(|| self.folder(keys.folder)?.has_no_more_to_say(most))
-            .or_else(|| self.host_is_same(most, is_repeat))
+            .or_else(|| self.host_is_same(least, is_repeat))
     }
 
     fn find(&self, key: u64) -> Option<&Group> {
@@ -335,8 +349,15 @@ impl Group {
         Self { count, pages, fresh, same, ..Self::new(key, depth) }
     }
 
-    fn judge(&self, rules: &TrapSettings, keys: Keys, depth: u32) -> Option<BudgetExceeded> {
-        if let Some(most) = rules.same_pages
+    /// `most` is the longest row of pages that said the same.
+    fn judge(
+        &self,
+        rules: &TrapSettings,
+        most: Option<u64>,
+        keys: Keys,
+        depth: u32,
+    ) -> Option<BudgetExceeded> {
+        if let Some(most) = most
             && let Some(held) = self.is_same(most)
         {
             return Some(held);
