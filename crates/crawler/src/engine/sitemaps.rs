@@ -425,6 +425,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return self.queue_children(record, counts, urls, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
+        counts.growth.allow_for_urls(urls.iter().map(|entry| entry.url.as_str().len()).sum());
         self.bounds.domains.begin_page(counts.hosts);
         let mut refused = Vec::new();
         for entry in urls {

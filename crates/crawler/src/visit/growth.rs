@@ -48,6 +48,11 @@ impl Growth {
         Self { most, used: 0, estimated: 0, last: String::new() }
     }
 
+    /// Allows for URLs that a sitemap names, with all their bytes: its limits bound their number and length, and each is a statement of its site.
+    pub fn allow_for_urls(&mut self, bytes: usize) {
+        self.most = self.most.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE));
+    }
+
     /// The whole of it, in bytes.
     pub fn most(&self) -> usize {
         self.most
