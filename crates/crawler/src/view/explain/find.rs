@@ -167,7 +167,7 @@ impl View {
         Ok(page_elsewhere(self, page.fingerprint(self.key()))?.is_some() && self.record_of(page)?.is_none())
     }
 
-    /// The link on `page` that leads to `target`: the one that was followed, if there is one.
+    /// The link on `page` that leads to `target`: the one that queued it, or one that was followed, if there is one.
     fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<PathStep, ViewError> {
         let other = if self.sitemap_of(page)?.is_some() { "sitemap" } else { "unknown" };
         let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, other)) };
@@ -183,9 +183,10 @@ impl View {
                     to.host() == target.host() && (is_wanted(&to) || is_bare())
                 })
         };
-        let mut links = links.iter().filter(leads);
-        let first = links.next();
-        let link = links.chain(first).find(|link| !link.outcome.is_skip()).or(first);
+        let links: Vec<_> = links.iter().filter(leads).collect();
+        let queued = links.iter().find(|link| link.outcome == LinkOutcome::Queued);
+        let followed = || links.iter().find(|link| !link.outcome.is_skip());
+        let link = queued.or_else(followed).or(links.first());
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Ok(match link {
             Some(link) => PathStep {
