@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::public_suffix::registrable_domain;
+use crate::scope::domain;
 use crate::url::CrawlUrl;
 
 /// Files of a site that may be read in vain.
@@ -25,7 +25,7 @@ impl Sites {
     /// The site of a URL: its registrable domain, or its host.
     pub(super) fn site_of(url: &str) -> String {
         let host = CrawlUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default();
-        registrable_domain(&host).unwrap_or(&host).to_owned()
+        domain(&host).to_owned()
     }
 
     /// Whether one more file of a site may be read.
