@@ -17,7 +17,7 @@ fn main() {
     let directory = PathBuf::from(std::env::args_os().nth(1).expect("the directory to write"));
     std::fs::create_dir(&directory).expect("a new directory");
     let server = Server::start(sites());
-    let lines: String = HOSTS.iter().map(|host| format!("http://{host}/\n")).collect();
+    let lines = HOSTS.map(|host| format!("http://{host}/\n")).concat();
     std::fs::write(directory.join("seeds.txt"), lines).expect("the seed file can be written");
 
     // Relative paths: the names of directories of this machine are kept nowhere.

@@ -295,7 +295,8 @@ fn an_attribute_counts_wherever_it_is_in_a_tag_and_the_first_of_two_equal_ones()
 fn xml_is_read_with_any_nesting_of_elements_names_and_entities() {
     let repeated = |before: &str, part: &str, after: &str| [before, &part.repeat(MANY), after].concat();
     let entities = |levels: usize| {
-        let declared = (0..levels).map(|n| format!("<!ENTITY e{n} \"&e{};\">", n + 1)).collect::<String>();
+        let declaration = |n| format!("<!ENTITY e{n} \"&e{};\">", n + 1);
+        let declared = (0..levels).map(declaration).collect::<Vec<_>>().concat();
         format!(
             "<!DOCTYPE html [{declared}<!ENTITY e{levels} \"x\">]><html xmlns='http://www.w3.org/1999/xhtml'><p>&e0;</p></html>"
         )

@@ -287,7 +287,7 @@ impl Space {
             number.filter(|page: &usize| *page < self.pages)
         };
         let first = named(segments().next());
-        let last = named(segments().last());
+        let last = named(segments().next_back());
         let is_short = segments().count() == 1;
         match self.kind {
             SpaceKind::WordFirst

@@ -133,7 +133,7 @@ fn a_kill_and_notes_that_are_old_or_damaged_blame_nobody() {
     let hosts = ["a.test", "b.test", "c.test"];
     let sites = hosts.iter().fold(Sites::new(), |sites, host| sites.tree(host, 40, Duration::from_millis(5)));
     let scene = Scene::new(sites);
-    let notes = scene.out().join("reading");
+    let file = scene.out().join("reading");
     let mut running = scene.crawl().start();
     // What a machine may have of the file that lost its power.
     let garbage: Vec<u8> = (0..999_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -142,7 +142,7 @@ fn a_kill_and_notes_that_are_old_or_damaged_blame_nobody() {
         wait_for(&scene, scene.server.count() + 6);
         let output = running.kill();
         assert!(matches!(output.code, None | Some(0)), "{output}");
-        let noted = fs::read(&notes).expect("it was reading something");
+        let noted = fs::read(&file).expect("it was reading something");
         assert!(!noted.is_empty());
         let noted = match damage {
             0 => noted,
@@ -151,14 +151,14 @@ fn a_kill_and_notes_that_are_old_or_damaged_blame_nobody() {
             3 => garbage.clone(),
             _ => half(noted),
         };
-        fs::write(&notes, noted).expect("the notes can be written");
+        fs::write(&file, noted).expect("the notes can be written");
         running = scene.resume().start();
     }
     running.wait(PATIENCE).expect(0);
     assert!(crashed(&scene).is_empty());
     let all: Vec<String> = sorted(hosts.iter().flat_map(|host| tree(host, 40)).collect());
     assert_eq!(pages(&scene.out()), all);
-    assert!(!notes.exists());
+    assert!(!file.exists());
     scene.assert_polite();
 }
 

@@ -24,7 +24,7 @@ keywords_bytes = "40B"
 header_bytes = "64B"
 reference_bytes = "100B"
 anchor_bytes = "40B"
-tree_nodes = 100
+tree_nodes = 120
 tree_depth = 10
 field_values = 5
 field_bytes = "32B"
@@ -78,7 +78,7 @@ fn pages() -> Vec<(&'static str, &'static str, String)> {
         ),
         ("page.anchor_bytes", "anchor", format!("<a href='?a' rel=nofollow>{}</a>", "a".repeat(41))),
         ("page.meta_value_bytes", "meta value", format!("<meta name=d content='{}'>", "m".repeat(17 << 10))),
-        ("page.tree_nodes", "tree nodes", "<i></i>".repeat(100)),
+        ("page.tree_nodes", "tree nodes", "<i></i>".repeat(120)),
         ("page.tree_depth", "tree depth", "<div>".repeat(11)),
         ("page.field_values", "field values", "<p>v</p>".repeat(6)),
         ("page.field_bytes", "field", format!("<p>{}</p>", "f".repeat(33))),

@@ -22,11 +22,11 @@ fn hosts() -> usize {
     number.unwrap_or(100_000)
 }
 
-/// A page with links to hosts of their own domains.
+/// A page with links to hosts of their own domains, with so much text that it may add all of them to the database.
 fn page(n: usize) -> Answer {
     let mut body = format!("<title>{n}</title>");
     for host in n * LINKS..(n + 1) * LINKS {
-        let _ = write!(body, "<a href=http://www.domain-{host}.test/>");
+        let _ = write!(body, "<a href=http://www.domain-{host}.test/>The site of domain {host}</a>");
     }
     Answer::html(body)
 }

@@ -109,7 +109,7 @@ fn crawls_of_earlier_versions_are_shown_explained_audited_and_exported() {
         }
         let connection = rusqlite::Connection::open(format!("{each}/all.sqlite")).unwrap();
         let count: i64 = connection.query_row("SELECT count(*) FROM pages", [], |row| row.get(0)).unwrap();
-        assert_eq!(count, pages.len() as i64, "SQLite has the pages that JSON lines have");
+        assert_eq!(usize::try_from(count).unwrap(), pages.len(), "SQLite has the pages that JSON lines have");
         stored.run("report", &["-o", &format!("{each}/report.html")]).expect(0);
         assert_eq!(stored.run("show", &["--json"]).expect(0).json()[0]["queued"], queue.len());
     }

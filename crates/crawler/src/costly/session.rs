@@ -2,7 +2,7 @@
 //! at as many URLs as it was asked for.
 //!
 //! In a path: the parameters `;jsessionid=` and `;sid=` (Java servlets), the segments `(S(...))` and `(X(1)S(...))` (ASP.NET without cookies). In
-//! a query: parameters whose name is one of [`NAMES`] and whose value looks like an id, and CFID with CFTOKEN (ColdFusion). A query that is
+//! a query: parameters whose name is one of [`NAMES`] and whose value looks like an id, and CFID with CFTOKEN (`ColdFusion`). A query that is
 //! signed stays whole.
 
 use std::borrow::Cow;

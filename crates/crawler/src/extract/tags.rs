@@ -86,11 +86,9 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         offset: 0,
         tag_position: 0,
     };
+    // It gives no tokens: the reader has them. Each error is the request to call it again.
     for turn in Tokenizer::new_with_emitter(DocumentReader::new(html.as_bytes()), reader) {
-        match turn {
-            Ok(token) => match token {},
-            Err(CallAgain) => {}
-        }
+        let Err(CallAgain) = turn;
     }
     doubts
 }

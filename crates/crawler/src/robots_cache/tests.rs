@@ -188,7 +188,7 @@ fn a_file_that_does_not_fit_is_read_once_a_minute_and_answers_the_same() {
     assert!(!Arc::ptr_eq(&first, &later));
     assert_eq!(later.robots.verdict("/$$$$x"), verdict);
     // A newer version takes the place of the older one at once.
-    answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /new\n", 63);
+    commit(&store, &answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /new\n", 63));
     assert!(known(&cache, "a.test", 64).unwrap().robots.verdict("/$$$$x").allowed);
 }
 

@@ -18,12 +18,12 @@ pub(super) struct Text<R: BufRead> {
     decoder: Option<Decoder>,
     /// What is read and not decoded yet.
     raw: Vec<u8>,
-    text: String,
-    /// How much of `text` is taken.
+    decoded: String,
+    /// How much of `decoded` is taken.
     taken: usize,
     is_over: bool,
     /// Bytes of text since the last tag or text began.
-    token: usize,
+    since_token: usize,
 }
 
 /// A file as it is, or unpacked.
@@ -74,10 +74,10 @@ impl<R: BufRead> Text<R> {
             bytes: Limited { bytes, limit: limit as u64, read: 0, is_cut: false },
             decoder: None,
             raw: Vec::new(),
-            text: String::with_capacity(4 * STEP),
+            decoded: String::with_capacity(4 * STEP),
             taken: 0,
             is_over: false,
-            token: 0,
+            since_token: 0,
         }
     }
 
@@ -109,13 +109,13 @@ impl<R: BufRead> Text<R> {
 
     /// A new tag or text begins.
     pub(super) fn next_token(&mut self) {
-        self.token = 0;
+        self.since_token = 0;
     }
 
     /// The text that isn't taken yet; none at the end.
     fn more(&mut self) -> io::Result<&str> {
-        while self.taken == self.text.len() && !self.is_over {
-            self.text.clear();
+        while self.taken == self.decoded.len() && !self.is_over {
+            self.decoded.clear();
             self.taken = 0;
             let have = self.raw.len();
             // The declaration of the encoding is among the first 200 bytes.
@@ -128,7 +128,7 @@ impl<R: BufRead> Text<R> {
             }
             self.decode(is_last);
         }
-        Ok(&self.text[self.taken..])
+        Ok(&self.decoded[self.taken..])
     }
 
     fn decode(&mut self, is_last: bool) {
@@ -145,8 +145,8 @@ impl<R: BufRead> Text<R> {
         let Some(decoder) = &mut self.decoder else { return };
         loop {
             let more = decoder.max_utf8_buffer_length(rest.len()).unwrap_or(3 * rest.len() + 16);
-            self.text.reserve(more);
-            let (result, read, _) = decoder.decode_to_string(rest, &mut self.text, is_last);
+            self.decoded.reserve(more);
+            let (result, read, _) = decoder.decode_to_string(rest, &mut self.decoded, is_last);
             rest = &rest[read..];
             if result == CoderResult::InputEmpty {
                 break;
@@ -170,7 +170,7 @@ impl<R: BufRead> Read for Text<R> {
 
 impl<R: BufRead> BufRead for Text<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.token > TOKEN {
+        if self.since_token > TOKEN {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "a tag, text or comment of more than 1 MiB",
@@ -181,7 +181,7 @@ impl<R: BufRead> BufRead for Text<R> {
 
     fn consume(&mut self, amount: usize) {
         self.taken += amount;
-        self.token += amount;
+        self.since_token += amount;
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn variants(path_and_query: &str) -> impl Iterator<Item = u64> {
     let tail = in_folder.then(|| hash(b't', &path_and_query.as_bytes()[start..]));
     let parameters = path[start..].find(';').map(|place| start + place);
     let path = (query.is_some() || parameters.is_some())
-        .then(|| hash(b'p', path[..parameters.unwrap_or(path.len())].as_bytes()));
+        .then(|| hash(b'p', &path.as_bytes()[..parameters.unwrap_or(path.len())]));
     let is_token = name.len() >= TOKEN && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let folder = (in_folder && is_token).then(|| hash(b'u', folder.as_bytes()));
     [tail, path, folder].into_iter().flatten()

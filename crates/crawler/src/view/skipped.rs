@@ -73,7 +73,7 @@ impl View {
     /// Links that were skipped, of pages that count such URLs in place of listing them: those in the ledger are among them.
     pub(crate) fn skipped_not_listed(&self) -> impl Iterator<Item = Result<SkippedRow, ViewError>> + '_ {
         page_store::scan_with_links(self.store()).flat_map(|page| {
-            match page.map_err(ViewError::from).and_then(counting) {
+            match page.map_err(ViewError::from).and_then(|page| counting(&page)) {
                 Ok(rows) => rows.into_iter().map(Ok).collect(),
                 Err(error) => vec![Err(error)],
             }
@@ -180,7 +180,7 @@ struct Counting {
 }
 
 /// The skipped links of a page that counts some of them; none of another page.
-fn counting(page: StoredPage) -> Result<Vec<SkippedRow>, ViewError> {
+fn counting(page: &StoredPage) -> Result<Vec<SkippedRow>, ViewError> {
     let Counting { url: via, skipped_not_listed } = page.read()?;
     if skipped_not_listed == 0 {
         return Ok(Vec::new());

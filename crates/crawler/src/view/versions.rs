@@ -435,14 +435,16 @@ impl Difference {
 mod tests {
     #[test]
     fn texts_are_compared_with_any_number_of_differences() {
+        use std::fmt::Write as _;
+
         // Files in which the unique lines, and longer and longer blocks, are behind each other.
         let mut texts = [String::new(), String::new()];
         for block in 1..500 {
             for (of, text) in texts.iter_mut().enumerate() {
                 for line in 0..block {
-                    text.push_str(&format!("Disallow: /{block}-{line}\n"));
+                    let _ = writeln!(text, "Disallow: /{block}-{line}");
                 }
-                text.push_str(&format!("Allow: /{of}-{block}\n"));
+                let _ = writeln!(text, "Allow: /{of}-{block}");
             }
         }
         let [one, two] = &texts;
