@@ -291,7 +291,7 @@ mod tests {
                 .stderr(Stdio::null())
                 .status()
                 .unwrap();
-            // At the end of its input Python ends with 1; the kernel's signal is told apart from that.
+            // At the end of its input Python ends with 1; the kernel's signal gives another code.
             Some((group.kills(), status.code()))
         };
         let Some(large) = run(256 << 20) else {

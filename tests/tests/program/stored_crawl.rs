@@ -82,7 +82,7 @@ fn crawls_of_earlier_versions_are_shown_explained_audited_and_exported() {
         let waiting = queue.iter().find(|url| !pages.contains(*url) && url.contains("library"));
         explain(waiting.expect("a URL that wasn't fetched yet"), 0, "not fetched yet: queued");
 
-        // What was removed left its address and time alone.
+        // Of what was removed only the address and the time remain.
         let rows = stored.table("pages");
         for url in forgotten() {
             let row = rows.iter().find(|row| row["url"] == url.as_str()).expect("a row for it");
@@ -132,7 +132,11 @@ fn crawls_of_earlier_versions_are_resumed_to_the_end_and_revisited() {
         let asked: BTreeSet<String> = server.pages().into_iter().collect();
         let due: BTreeSet<String> =
             all_pages().into_iter().filter(|url| queue.contains(url) || !before.contains(url)).collect();
-        assert_eq!(asked, due.difference(&forgotten).cloned().collect(), "what was left, and nothing else");
+        assert_eq!(
+            asked,
+            due.difference(&forgotten).cloned().collect(),
+            "what was still queued, and nothing else"
+        );
         assert_eq!(stored.urls("pages"), all_pages());
         let left: Vec<_> = stored.urls("queue").into_iter().collect();
         assert_eq!(left, ["http://closed.test/"]);

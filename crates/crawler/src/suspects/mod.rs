@@ -1,6 +1,6 @@
 //! The last defence against a body that ends the process, which no parser should let happen.
 //!
-//! The URL of a body is noted beside the database while the body is read ([`Notes`]). A process that dies leaves its notes: the next one
+//! The URL of a body is noted beside the database while the body is read (`notes`). A process that dies leaves its notes: the next one
 //! suspects these URLs, asks for them again as for everything that wasn't committed, and has each of their bodies read by a process
 //! of its own first ([`Trials`]). Only where that process dies too the URL fails, as `crashed`. So a URL is never blamed for a power cut, a kill or the
 //! page that was read beside it, and notes that are old or damaged cost a few milliseconds.
