@@ -80,10 +80,7 @@ fn row(status: u16) -> [String; 5] {
     };
     let is_kept = class.says_nothing() || class == StatusClass::NotModified;
     let judged = |history| {
-        let outcome = Outcome::Answer {
-            head: ResponseHead::new(status, []),
-            body: b"User-agent: *\n",
-        };
+        let outcome = Outcome::Answer { head: ResponseHead::new(status, []), body: b"User-agent: *\n" };
         match judge(&outcome, &history, &Policy::default(), Timestamp::UNIX_EPOCH).access {
             Access::Rules => "rules",
             Access::Stored { .. } => "stored",

@@ -24,7 +24,7 @@ use super::dial::{Aim, Dial};
 use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
-use super::spool::{self, SpoolError, chunk};
+use super::spooling::{self, SpoolError, chunk};
 use super::{
     DnsAnswer, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines,
     RequestKind, Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
@@ -125,7 +125,7 @@ impl HttpFetch {
         if let Some(spool) = &request.spool {
             let received = &mut progress.received;
             let read =
-                spool::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received).await;
+                spooling::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received).await;
             let (body, is_over) = read.map_err(|error| match error {
                 SpoolError::Body(error) => {
                     let (kind, detail) = classify(&error, Stage::Body);

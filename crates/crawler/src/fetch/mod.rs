@@ -29,6 +29,7 @@ mod resolver;
 mod response;
 mod settings;
 mod spool;
+mod spooling;
 mod trust;
 
 use std::future::Future;

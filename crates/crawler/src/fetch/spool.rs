@@ -1,19 +1,12 @@
 //! A body that is read as a stream: kept as it was sent, in a temporary file where it is large.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek as _, Write as _};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 
 use super::decode::{Coding, stream};
-use super::failure::ClientError;
-
-/// Bytes of a body that are kept in memory.
-const MEMORY: usize = 256 << 10;
 
 /// Where the fetcher leaves the body of a response. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -47,13 +40,14 @@ impl Eq for Spool {}
 /// A body as it was sent.
 #[derive(Debug)]
 pub struct SpooledBody {
-    sent: u64,
-    codings: Vec<Coding>,
-    kept: Kept,
+    pub(super) sent: u64,
+    pub(super) codings: Vec<Coding>,
+    pub(super) kept: Kept,
 }
 
+/// Where a body is kept.
 #[derive(Debug)]
-enum Kept {
+pub(super) enum Kept {
     Memory(Bytes),
     File(File),
 }
@@ -83,69 +77,4 @@ impl SpooledBody {
             }
         }
     }
-}
-
-/// Reads a body up to `limit` bytes; says whether there is more. Notes in `received` how many came.
-pub(super) async fn read(
-    answer: &mut Incoming,
-    limit: u64,
-    codings: Vec<Coding>,
-    dir: Option<&Path>,
-    received: &mut u64,
-) -> Result<(SpooledBody, bool), SpoolError> {
-    let (mut sent, mut is_over) = (0, false);
-    let mut memory = Vec::new();
-    let mut file: Option<File> = None;
-    while let Some(mut next) = chunk(answer).await.map_err(SpoolError::Body)? {
-        *received += next.len() as u64;
-        let room = usize::try_from(limit - sent).unwrap_or(usize::MAX);
-        is_over = next.len() > room;
-        next.truncate(room);
-        sent += next.len() as u64;
-        memory.extend_from_slice(&next);
-        if memory.len() > MEMORY {
-            file = Some(write(file.take(), std::mem::take(&mut memory), dir).await?);
-        }
-        if is_over {
-            break;
-        }
-    }
-    let kept = match file {
-        None => Kept::Memory(memory.into()),
-        Some(file) => Kept::File(write(Some(file), memory, dir).await?),
-    };
-    Ok((SpooledBody { sent, codings, kept }, is_over))
-}
-
-/// The next bytes of a body; trailers are passed over.
-pub(super) async fn chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
-    while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
-}
-
-/// Why a body can't be kept.
-#[derive(Debug)]
-pub(super) enum SpoolError {
-    /// The server.
-    Body(ClientError),
-    /// The temporary file.
-    File(io::Error),
-}
-
-async fn write(file: Option<File>, bytes: Vec<u8>, dir: Option<&Path>) -> Result<File, SpoolError> {
-    let dir = dir.map_or_else(std::env::temp_dir, Path::to_owned);
-    let write = move || {
-        let mut file = match file {
-            Some(file) => file,
-            None => tempfile::tempfile_in(dir)?,
-        };
-        file.write_all(&bytes)?;
-        Ok(file)
-    };
-    let written = tokio::task::spawn_blocking(write).await;
-    written.map_err(io::Error::other).flatten().map_err(SpoolError::File)
 }
