@@ -59,7 +59,7 @@ fn there_are_more_than_a_hundred_scenarios_and_one_at_least_for_each_hazard() {
 
 /// The kinds that docs/limits.md lists occur for real, and each of them alone somewhere: `blocked_address` in the crawl of
 /// `addresses`, which counts them; `parse`, which only a defect of ours can make, and `local`, which only this machine can, in the
-/// simulation.
+/// simulation; `crashed`, another defect, in the tests of faults.
 #[test]
 fn every_kind_of_failure_has_a_scenario() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
@@ -67,7 +67,7 @@ fn every_kind_of_failure_has_a_scenario() {
     let (_, section) = text.split_once("## Kinds of failure").unwrap();
     let listed = section.lines().filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" | ")?.0));
     let listed: Vec<&str> = listed.filter(|kind| *kind != "kind").collect();
-    assert_eq!(listed.len(), 16, "{listed:?}");
+    assert_eq!(listed.len(), 17, "{listed:?}");
     let scenarios = all();
     let expected = scenarios.iter().flat_map(|scenario| scenario.expect).filter_map(|expect| match expect {
         Expect::Fails(_, [kind]) => Some(*kind),
@@ -76,7 +76,7 @@ fn every_kind_of_failure_has_a_scenario() {
     let expected: Vec<&str> = expected.collect();
     for kind in listed {
         let kind = kind.trim_end_matches("404 ...");
-        let elsewhere = ["blocked_address", "parse", "local"].contains(&kind);
+        let elsewhere = ["blocked_address", "parse", "crashed", "local"].contains(&kind);
         let is_http = |found: &&str| kind == "http_" && found.starts_with(kind);
         assert!(
             elsewhere || expected.iter().any(|found| *found == kind || is_http(found)),

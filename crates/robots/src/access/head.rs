@@ -109,7 +109,7 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
 /// gives the least wait. Source: RFC 9110 sections 5.6.7, 6.6.1 and 10.2.3.
 ///
 /// Deviation: RFC 9110 knows whole seconds and dates with a correct weekday in GMT. Other forms ask for a wait too, and are read:
-/// quoted values, fractions and units (`"120"`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads.
+/// quoted values, fractions and units (`"120"`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads, in `Date` too.
 ///
 /// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off.
 pub fn retry_after<'a>(
@@ -125,7 +125,7 @@ pub fn retry_after<'a>(
         if name.eq_ignore_ascii_case("retry-after") {
             asked.extend(longest(value));
         } else if name.eq_ignore_ascii_case("date")
-            && let Some(at) = http_date(value)
+            && let Some(at) = date_of(value)
         {
             // Two of them are a mistake: the earlier one makes the longer wait.
             date = Some(date.map_or(at, |before| before.min(at)));
@@ -151,8 +151,8 @@ fn longest(line: &str) -> impl Iterator<Item = Asked> {
     let parts: Vec<&str> = line.split(',').take(LINE_PARTS).collect();
     let wait = parts.iter().filter_map(|part| wait(part)).max();
     // A date has a comma of its own, but for those of asctime and ISO 8601.
-    let dates = parts.iter().filter_map(|part| date(part));
-    let pairs = parts.windows(2).filter_map(|pair| date(&pair.join(",")));
+    let dates = parts.iter().filter_map(|part| date_of(part));
+    let pairs = parts.windows(2).filter_map(|pair| date_of(&pair.join(",")));
     let latest = dates.chain(pairs).max();
     [wait.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
 }
@@ -185,7 +185,7 @@ fn wait(value: &str) -> Option<Duration> {
 }
 
 /// Reads a date in one of the forms of RFC 9110, or in another one that leaves no doubt.
-fn date(value: &str) -> Option<Timestamp> {
+fn date_of(value: &str) -> Option<Timestamp> {
     let value = unquoted(value);
     http_date(value).or_else(|| parse_date(value))
 }
