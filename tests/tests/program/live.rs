@@ -15,7 +15,7 @@ use crate::scene::Scene;
 use crate::stop::{pause, wait_for};
 
 /// Pages a site: more than are fetched while a test looks.
-const PAGES: usize = 1500;
+const PAGES: usize = 4000;
 
 fn scene() -> Scene {
     Scene::new(Sites::new().tree("a.test", PAGES, Duration::from_millis(5)).tree(
