@@ -25,7 +25,7 @@ use url::Url;
 /// Bytes of stack. Threads of the program have 2 MiB.
 const STACK: usize = 256 * 1024;
 
-/// Repetitions.
+/// How often a test repeats a fragment: far past every limit.
 const MANY: usize = 100_000;
 
 /// Calls something in a thread with a small stack.

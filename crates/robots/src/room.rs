@@ -10,7 +10,7 @@ const LEAST: usize = 128 << 10;
 #[derive(Debug)]
 pub(crate) struct Room {
     left: usize,
-    /// Something didn't fit.
+    /// A line was dropped since it didn't fit.
     pub(crate) is_used_up: bool,
 }
 

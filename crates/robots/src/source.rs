@@ -39,7 +39,7 @@ impl Source {
         memory::block(self.bytes.len()) + self.agent.memory() + site
     }
 
-    /// Its whole lines.
+    /// Returns the file up to the end of its last whole line.
     pub(crate) fn lines(&self) -> &[u8] {
         &self.bytes[..self.lines]
     }

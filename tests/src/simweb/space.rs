@@ -67,7 +67,7 @@ pub enum SpaceKind {
 }
 
 impl SpaceKind {
-    /// All of them.
+    /// Every kind, each once.
     pub const ALL: [Self; 29] = [
         Self::JavaSession,
         Self::AspNetSession,
@@ -113,7 +113,7 @@ pub enum Shown {
 /// One site with an infinite space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Its kind.
+    /// How its URLs multiply.
     pub kind: SpaceKind,
     /// Real pages.
     pub pages: usize,

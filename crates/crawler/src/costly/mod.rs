@@ -22,7 +22,7 @@ pub enum Session {
     /// They are stripped: the URL without them is what is queued, judged and requested.
     #[default]
     Normalise,
-    /// They stay.
+    /// URLs stay as they were found.
     Keep,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// Begins now.
+    /// Returns a limit that ends after `time`, counted from this call.
     pub(super) fn new(time: Duration) -> Self {
         Self { end: real_time().checked_add(time), steps: Cell::new(0), is_over: Cell::new(false) }
     }

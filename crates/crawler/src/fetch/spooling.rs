@@ -60,9 +60,9 @@ pub(super) async fn chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientEr
 /// Why a body can't be kept.
 #[derive(Debug)]
 pub(super) enum SpoolError {
-    /// The server.
+    /// The connection failed before the body ended.
     Body(ClientError),
-    /// The temporary file.
+    /// The temporary file can't be made or written.
     File(io::Error),
 }
 

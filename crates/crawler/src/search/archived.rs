@@ -42,7 +42,7 @@ pub(super) struct Count {
 /// What became of a page's text.
 #[derive(Debug)]
 pub(super) enum Text {
-    /// It was read.
+    /// The text that was read of the body.
     Read(Box<MainText>),
     /// It isn't there, or can't be read; with the reason of a PDF file.
     None(Option<UnreadText>),

@@ -33,12 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What the thread shall do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Goal {
-    /// Read what comes.
+    /// Reads the files that come in.
     #[default]
     Run,
     /// Read what waits, and end.
     ReadAll,
-    /// End at once.
+    /// Ends at once; the files that wait stay in the database.
     Leave,
 }
 
@@ -94,7 +94,7 @@ impl Told {
 /// Takes what was read; false where nobody wants more.
 pub(super) type HandOn = Box<dyn FnMut(ReadPdf) -> bool + Send>;
 
-/// The thread.
+/// Handle of the thread that reads PDF files, and what it is sent.
 #[derive(Debug)]
 pub(super) struct Later {
     told: Arc<Told>,
@@ -162,7 +162,7 @@ pub(super) struct ReadPdf {
     pub(super) unread: Option<UnreadText>,
 }
 
-/// The thread's own.
+/// State of the thread that reads PDF files.
 struct Reading {
     archive: Archive,
     database: Weak<dyn Store>,

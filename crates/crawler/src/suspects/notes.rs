@@ -21,10 +21,10 @@ pub const FILE: &str = "reading";
 /// Bytes of a note: the fingerprint, and a check of it, each big-endian.
 const NOTE: usize = 16;
 
-/// Notes of earlier processes that are heeded, the newest ones.
+/// Notes of earlier processes that are read: the newest ones.
 const MOST: usize = 4_096;
 
-/// The file.
+/// Notes of the URLs whose bodies are being read, in the file `reading`.
 #[derive(Debug)]
 pub(super) struct Notes {
     path: PathBuf,

@@ -38,9 +38,9 @@ pub struct Filter(Test);
 
 #[derive(Debug)]
 enum Test {
-    /// All of them.
+    /// True where all of the tests are.
     And(Vec<Test>),
-    /// One of them.
+    /// True where one of the tests is.
     Or(Vec<Test>),
     Not(Box<Test>),
     True(usize),

@@ -194,9 +194,9 @@ pub struct SiteFileAnswer {
 pub struct SitemapPart {
     /// The lease of the sitemap.
     pub lease: Lease,
-    /// What it is.
+    /// Format of the sitemap.
     pub form: SitemapFormat,
-    /// The URLs.
+    /// URLs of this part, in the order in which they are queued.
     pub urls: Vec<SitemapUrl>,
     /// Bytes of the whole response, as transferred.
     pub bytes: u64,

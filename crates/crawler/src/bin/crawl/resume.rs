@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
 /// What is visited again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Again {
-    /// Stored pages.
+    /// Which stored pages are visited again.
     pub(crate) revisit: Option<Revisit>,
     /// URLs whose reading ended a process.
     pub(crate) crashed: bool,

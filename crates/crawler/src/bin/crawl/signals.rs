@@ -89,7 +89,7 @@ async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-/// Ends the process.
+/// Ends the process with the exit code of a forced stop, by SIGKILL where its exit is held up.
 fn end() {
     // Should even that wait for something.
     aside(|| {
