@@ -89,9 +89,10 @@ impl Conner {
     }
 }
 
-/// Returns whether a record has Allow lines and no Disallow line: it denies the rest.
+/// Returns whether a record has Allow lines and no Disallow line, empty ones aside: it denies the rest.
 pub(crate) fn has_only_allow(lines: &[RuleLine<'_>]) -> bool {
-    !lines.is_empty() && lines.iter().all(|line| line.allow)
+    let mut lines = lines.iter().filter(|line| !line.value.is_empty()).peekable();
+    lines.peek().is_some() && lines.all(|line| line.allow)
 }
 
 /// The place of a rule in the order in which they are asked, the first of equal ones first.

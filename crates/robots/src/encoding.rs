@@ -32,6 +32,8 @@ pub(crate) struct Wide {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) decoding: Decoding,
+    /// Separators end lines.
+    pub(crate) is_separated: bool,
     /// What only looks like ASCII is ASCII.
     pub(crate) is_repaired: bool,
 }
@@ -50,7 +52,7 @@ pub(crate) enum Decoding {
 
 impl From<Decoding> for Form {
     fn from(decoding: Decoding) -> Self {
-        Self { decoding, is_repaired: false }
+        Self { decoding, ..Self::default() }
     }
 }
 

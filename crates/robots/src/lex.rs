@@ -1,8 +1,9 @@
 //! Bytes to numbered lines: line ends, comments, the limit of a line.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr3};
 
 use crate::bytes::{trim, words};
+use crate::separators::SEPARATOR;
 
 /// Bytes of a line that Google's parser keeps (8 x 2083 and a terminator).
 pub(crate) const LINE_LIMIT: usize = 16_663;
@@ -36,12 +37,20 @@ pub(crate) struct Lines<'a> {
     rest: Option<&'a [u8]>,
     number: u32,
     limited: bool,
+    is_separated: bool,
+    /// The last line ended with a separator.
+    is_within: bool,
 }
 
 impl<'a> Lines<'a> {
     /// `limited`: long lines are cut at [`LINE_LIMIT`].
     pub(crate) fn new(bytes: &'a [u8], limited: bool) -> Self {
-        Self { rest: Some(bytes), number: 0, limited }
+        Self { rest: Some(bytes), number: 0, limited, is_separated: false, is_within: false }
+    }
+
+    /// Whether [`SEPARATOR`] ends a line as well: the parts of a line have its number.
+    pub(crate) fn separated(self, is_separated: bool) -> Self {
+        Self { is_separated, ..self }
     }
 }
 
@@ -50,7 +59,16 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Line<'a>> {
         let rest = self.rest?;
-        let line = if let Some(end) = memchr2(b'\n', b'\r', rest) {
+        let end = if self.is_separated {
+            memchr3(b'\n', b'\r', SEPARATOR, rest)
+        } else {
+            memchr2(b'\n', b'\r', rest)
+        };
+        if !self.is_within {
+            self.number = self.number.saturating_add(1);
+        }
+        let line = if let Some(end) = end {
+            self.is_within = rest[end] == SEPARATOR;
             let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
             self.rest = Some(&rest[end + 1 + usize::from(crlf)..]);
             &rest[..end]
@@ -61,7 +79,6 @@ impl<'a> Iterator for Lines<'a> {
             }
             rest
         };
-        self.number = self.number.saturating_add(1);
         Some(read(line, self.number, self.limited))
     }
 }

@@ -30,6 +30,7 @@ mod room;
 mod rules;
 mod scan;
 mod select;
+mod separators;
 mod signals;
 mod source;
 mod status;

@@ -107,6 +107,7 @@ impl Member {
         reader.site = case.site;
         reader.notes = if is_quiet { Notes::quiet() } else { Notes::default() };
         let identities = reader.selector.identities();
+        reader.is_separated = form.is_separated;
         let (mut reading, mut notes) = reader.read(text);
         for line in &reading.others {
             timing::inspect(line, &mut notes);
@@ -160,9 +161,6 @@ impl Member {
         let mut used = reading.additions.with(bore);
         if chosen.also_star {
             used = used.with(Additions::H7);
-        }
-        if !restricting.is_empty() {
-            used = used.with(Additions::H8);
         }
         choice.reads_escapes = used.contains(Additions::H9);
         let of = |line: &&OtherLine<'_>, groups: &[u32]| {
@@ -244,7 +242,9 @@ impl Member {
                 .iter()
                 .map(|line| (line.line, shown(&prepared.text[line.start as usize..line.end as usize])))
                 .collect(),
-            (None, Some((text, quoted, case))) => binding_lines(&self.choice, text, quoted, case),
+            (None, Some((text, quoted, case))) => {
+                binding_lines(&self.choice, (text, self.form.is_separated), quoted, case)
+            }
             (None, None) => Vec::new(),
         };
         lines.sort_by_key(|&(line, _)| line);
@@ -260,7 +260,7 @@ impl Member {
             (Some(prepared), _) => prepared.decide(path, subject, other.as_ref()),
             (None, Some((text, quoted, case))) => {
                 let scan = Scan::new(choice, case.expansion(choice), path, subject, other.as_ref());
-                scan.decide(text, quoted, case)
+                scan.decide((text, self.form.is_separated), quoted, case)
             }
             (None, None) => None,
         };

@@ -89,6 +89,8 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) dialect: Dialect,
     pub(crate) additions: Additions,
     pub(crate) site: Site<'s>,
+    /// Lines also end where [`separators`](crate::separators) has put its byte.
+    pub(crate) is_separated: bool,
     pub(crate) notes: Notes,
     /// The last group, and its number.
     group: Option<(u32, Group<'a>)>,
@@ -113,6 +115,7 @@ impl<'a, 's> Reader<'a, 's> {
             dialect,
             additions,
             site: None,
+            is_separated: false,
             notes: Notes::default(),
             group: None,
             is_open: false,
@@ -134,7 +137,7 @@ impl<'a, 's> Reader<'a, 's> {
     /// Reads every line, and gives away what may bind us.
     pub(crate) fn read_to(&mut self, bytes: &'a [u8], lists: &mut impl Lists<'a>) {
         let limit = self.additions.contains(Additions::H6);
-        for line in Lines::new(bytes, limit) {
+        for line in Lines::new(bytes, limit).separated(self.is_separated) {
             self.facts.has_cut_line |= line.cut;
             match line.content {
                 Content::Blank => self.blank(),

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::separators::SEPARATOR;
+
 /// A text with such characters in order, and the lines that were changed.
 #[derive(Debug)]
 pub(crate) struct Repaired {
@@ -12,7 +14,8 @@ pub(crate) struct Repaired {
 }
 
 /// Puts ASCII in the place of such characters, outside of comments; none where there are none. Lines keep their numbers.
-pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
+/// `is_separated`: [`SEPARATOR`] ends lines too.
+pub(crate) fn repair(text: &[u8], is_separated: bool) -> Option<Repaired> {
     // In blocks, so that nearly every file costs next to nothing.
     if !text.chunks(1024).any(|block| block.iter().fold(false, |odd, &b| odd | is_odd(b))) {
         return None;
@@ -26,13 +29,21 @@ pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
         lines.push(1);
     }
     while start < text.len() {
-        let end = memchr::memchr2(b'\n', b'\r', &text[start..]).map_or(text.len(), |at| start + at);
+        let rest = &text[start..];
+        let end = if is_separated {
+            memchr::memchr3(b'\n', b'\r', SEPARATOR, rest)
+        } else {
+            memchr::memchr2(b'\n', b'\r', rest)
+        };
+        let end = end.map_or(text.len(), |at| start + at);
         let next = match &text[end..] {
             [b'\r', b'\n', ..] => end + 2,
             [] => end,
             _ => end + 1,
         };
-        number = number.saturating_add(1);
+        if start == 0 || text[start - 1] != SEPARATOR || !is_separated {
+            number = number.saturating_add(1);
+        }
         let line = &text[start..end];
         match line.iter().any(|&b| is_odd(b)).then(|| repair_line(line)) {
             Some(Cow::Owned(repaired)) => {
@@ -197,7 +208,7 @@ mod tests {
     use super::*;
 
     fn text(line: &[u8]) -> Option<String> {
-        let repaired = repair(line)?;
+        let repaired = repair(line, false)?;
         Some(String::from_utf8_lossy(&repaired.bytes).into_owned())
     }
 
@@ -261,8 +272,8 @@ mod tests {
 
     #[test]
     fn lines_keep_their_numbers() {
-        let repaired =
-            repair("a\u{a0}: b\r\nc\n\r\u{a0}d\r# \u{a0}\ne\u{3000}".as_bytes()).map(|text| text.lines);
+        let repaired = repair("a\u{a0}: b\r\nc\n\r\u{a0}d\r# \u{a0}\ne\u{3000}".as_bytes(), false)
+            .map(|text| text.lines);
         assert_eq!(repaired, Some(vec![1, 4, 6]));
     }
 }

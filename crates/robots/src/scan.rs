@@ -66,14 +66,14 @@ impl<'t, 's> Scan<'t, 's> {
         }
     }
 
-    /// Reads the text. `quoted`: the form of it that lines are quoted from, where that is another one.
+    /// Reads the text, and whether it is separated. `quoted`: the form of it that lines are quoted from, where that is another one.
     pub(crate) fn decide(
         mut self,
-        text: &'t [u8],
+        (text, is_separated): (&'t [u8], bool),
         quoted: Option<&[u8]>,
         case: &Case<'_>,
     ) -> Option<Decided> {
-        reader(self.choice, case).read_to(text, &mut self);
+        reader(self.choice, is_separated, case).read_to(text, &mut self);
         let either = |[first, other]: [Best<Found<'t>>; 2]| {
             let first = first.take();
             let is_denial = |&(allowed, _): &(bool, Found<'t>)| !allowed;
@@ -172,10 +172,11 @@ impl<'t> Lists<'t> for Scan<'t, '_> {
     fn group(&mut self, _: Group<'t>) {}
 }
 
-fn reader<'a, 'c>(choice: &Choice, case: &Case<'c>) -> Reader<'a, 'c> {
+fn reader<'a, 'c>(choice: &Choice, is_separated: bool, case: &Case<'c>) -> Reader<'a, 'c> {
     let additions = case.additions(choice.dialect);
     let mut reader =
         Reader::new(Selector::new(case.agent, choice.dialect, additions), choice.dialect, additions);
+    reader.is_separated = is_separated;
     reader.notes = Notes::quiet();
     reader
 }
@@ -204,12 +205,12 @@ impl<'t> Lists<'t> for Binding<'t, '_> {
 /// The lines whose rules bind us: those of our groups, then those that restrict us.
 pub(crate) fn binding_lines(
     choice: &Choice,
-    text: &[u8],
+    (text, is_separated): (&[u8], bool),
     quoted: Option<&[u8]>,
     case: &Case<'_>,
 ) -> Vec<(u32, Arc<str>)> {
     let mut binding = Binding { choice, lines: Default::default() };
-    reader(choice, case).read_to(text, &mut binding);
+    reader(choice, is_separated, case).read_to(text, &mut binding);
     let [lines, restrictions] = binding.lines;
     let lines = lines.into_iter().chain(restrictions);
     let Some(quoted) = quoted else { return lines.map(|(line, raw)| (line, shown(raw))).collect() };
@@ -270,6 +271,8 @@ mod tests {
             1 => Just(b"\n".to_vec()),
             1 => Just(b"Disallow\xa3\xba/b\n".to_vec()),
             1 => Just(b"# \0\n".to_vec()),
+            1 => Just(b"User-agent: *\x0bDisallow: /a\x0cDisallow: /b\n".to_vec()),
+            1 => Just(br"\nUser-agent: bot\n\nDisallow: /\n".to_vec()),
             1 => Just("Disallow:\u{a0}/a\u{200b}\n".as_bytes().to_vec()),
             1 => Just([&b"Disallow: /"[..], vec![b'b'; 16_700].as_slice(), b"\n"].concat()),
         ]

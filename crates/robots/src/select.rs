@@ -13,7 +13,8 @@ pub(crate) struct Named {
     pub(crate) plain: u32,
     /// Those of them that are found in a list of plain names separated by spaces (the form of 1994).
     pub(crate) listed: u32,
-    /// The names of ours that the value would hold if they were cut: the group restricts us, it never opens anything.
+    /// The names of ours that the value would hold if they were cut, or all where it means every robot: the group restricts us, it never
+    /// opens anything.
     pub(crate) restricts: u32,
     /// Every robot that no group names.
     pub(crate) star: bool,
@@ -84,7 +85,7 @@ impl<'a> Selector<'a> {
             .fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
-    /// The first word, or the token at its start (Google's form), is our whole token; additions H2, H3 and H8.
+    /// The first word, or the token at its start (Google's form), is our whole token; additions H2, H3, H8 and H11.
     fn rfc9309(&self, value: &[u8]) -> Named {
         if value.is_empty() {
             let star = self.additions.contains(Additions::H3);
@@ -100,6 +101,10 @@ impl<'a> Selector<'a> {
         }
         if self.has_odd_name {
             self.restrict(value, &mut named);
+        }
+        if self.additions.contains(Additions::H11) && means_every_robot(value) {
+            named.restricts = u32::MAX >> (32 - self.identities()) & !named.us;
+            named.by = named.by.with(Additions::H11);
         }
         named
     }
@@ -166,6 +171,16 @@ impl<'a> Selector<'a> {
         let us = self.us(|agent| !star && occurs_in(name, agent.name().as_bytes()));
         Named { us, star, ..Named::default() }
     }
+}
+
+/// Returns whether a value, or a part of a list with commas, is a word for every robot (H11).
+fn means_every_robot(value: &[u8]) -> bool {
+    const WORDS: [&str; 10] =
+        ["bot", "bots", "robot", "robots", "crawler", "crawlers", "spider", "spiders", "**", "*.*"];
+    value.split(|&b| b == b',').any(|name| {
+        let name = before_slash(name);
+        WORDS.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+    })
 }
 
 /// Returns what is before the first blank or `/`.

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use crate::choice::Case;
 use crate::encoding::{Body, Form};
 use crate::repair::repair;
+use crate::separators::separate;
 use crate::{Agent, Options, memory};
 
 /// A body within the limit, and for whom it is read.
@@ -52,7 +53,7 @@ impl Source {
     /// Begins to read it again.
     pub(crate) fn open(&self) -> Opened<'_> {
         let body = Body::from_parts((&self.bytes, self.lines, self.is_truncated));
-        Opened { source: self, body, room: Cell::new(0), text: None, repaired: None }
+        Opened { source: self, body, room: Cell::new(0), text: None, decoded: None, repaired: None }
     }
 }
 
@@ -61,26 +62,37 @@ pub(crate) struct Opened<'a> {
     source: &'a Source,
     body: Body<'a>,
     room: Cell<usize>,
+    /// Decoded, and separated where the form says so.
     text: Option<(Form, Cow<'a, [u8]>)>,
-    repaired: Option<Cow<'a, [u8]>>,
+    /// The text as it was decoded, where it is separated.
+    decoded: Option<Cow<'a, [u8]>>,
+    repaired: Option<Vec<u8>>,
 }
 
 impl Opened<'_> {
     /// Gives a form of the text, and the form that its lines are quoted from where that is another one, with the agent that it is read
     /// for.
     pub(crate) fn text(&mut self, form: Form) -> (&[u8], Option<&[u8]>, Case<'_>) {
-        if self.text.as_ref().is_none_or(|(have, _)| have.decoding != form.decoding) {
-            self.text = Some((form, self.body.decoding(form.decoding)));
+        let is_at_hand =
+            |have: &Form| (have.decoding, have.is_separated) == (form.decoding, form.is_separated);
+        if self.text.as_ref().is_none_or(|(have, _)| !is_at_hand(have)) {
+            let text = self.body.decoding(form.decoding);
             self.repaired = None;
+            (self.text, self.decoded) = match if form.is_separated { separate(&text) } else { None } {
+                Some(separated) => (Some((form, separated.into())), Some(text)),
+                None => (Some((form, text)), None),
+            };
         }
         let text: &[u8] = self.text.as_ref().map(|(_, text)| &**text).unwrap_or_default();
         if form.is_repaired && self.repaired.is_none() {
-            self.repaired = repair(text).map(|repaired| Cow::Owned(repaired.bytes));
+            self.repaired = repair(text, form.is_separated).map(|repaired| repaired.bytes);
         }
         let Source { agent, options, site, .. } = self.source;
         let case = Case { agent, options, site: site.as_deref(), room: &self.room };
         match &self.repaired {
-            Some(repaired) if form.is_repaired => (repaired, Some(text), case),
+            Some(repaired) if form.is_repaired => {
+                (repaired, Some(self.decoded.as_deref().unwrap_or(text)), case)
+            }
             _ => (text, None, case),
         }
     }

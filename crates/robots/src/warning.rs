@@ -39,6 +39,8 @@ pub enum WarningKind {
     Nul,
     /// A Unicode space, an invisible or a full-width character where plain ASCII is meant.
     OddCharacter,
+    /// A line separator of Unicode, a vertical tab, a form feed or a written `\n` within the line.
+    LineSeparator,
     /// The line isn't UTF-8.
     NotUtf8,
     /// The field is misspelt in a way that is read all the same.
@@ -151,6 +153,11 @@ impl WarningKind {
                 "odd-character",
                 "the line holds a Unicode space, an invisible or a full-width character, or a control character; other robots \
                  take it literally and miss the line: type it again in plain ASCII",
+            ),
+            K::LineSeparator => (
+                "line-separator",
+                "the line holds a line separator that isn't LF, CR or CRLF, or a written \\n; most robots read the rest as a part of the \
+                 same line: put each rule on a line of its own",
             ),
             K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its bytes over 127 are compared as %XX"),
             K::Typo => ("typo", "the field is misspelt; some robots will skip the line"),

@@ -253,3 +253,64 @@ fn values_and_names_that_are_none_are_warned_of() {
         assert_eq!(!kinds(&format!("Visit-time: {time}")).contains(&K::BadVisitTime), is_time, "{time}");
     }
 }
+
+#[test]
+fn each_addition_is_a_set_of_its_own_and_hardened_has_all_but_h7() {
+    let all = [
+        Additions::H1,
+        Additions::H2,
+        Additions::H3,
+        Additions::H4,
+        Additions::H5,
+        Additions::H6,
+        Additions::H7,
+        Additions::H8,
+        Additions::H9,
+        Additions::H10,
+        Additions::H11,
+        Additions::H12,
+    ];
+    let mut union = Additions::NONE;
+    for (i, addition) in all.into_iter().enumerate() {
+        assert_eq!(addition.to_string(), format!("H{}", i + 1));
+        assert!(!addition.is_empty() && !union.contains(addition) && !Additions::NONE.contains(addition));
+        union = union.with(addition);
+        assert!(union.contains(addition) && !union.without(addition).contains(addition));
+    }
+    assert_eq!(Additions::HARDENED, union.without(Additions::H7));
+    assert_eq!(Additions::HARDENED.to_string(), "H1 H2 H3 H4 H5 H6 H8 H9 H10 H11 H12");
+    assert_eq!(format!("{:?}", Additions::H1.with(Additions::H10)), "Additions(H1 H10)");
+    assert!(Additions::NONE.is_empty() && Additions::NONE.to_string().is_empty());
+}
+
+#[test]
+fn line_separators_and_a_written_line_end_end_lines_and_only_deny() {
+    for separator in ["\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}", r"\n", r"\r\n"] {
+        let file =
+            format!("User-agent: *{separator}Disallow: /a{separator}Allow: /a/b{separator}Crawl-delay: 7");
+        assert!(rfc9309(&file, "/a"), "{separator:?}");
+        let robots = robots(&file);
+        let verdict = robots.verdict("/a/c");
+        assert_eq!((verdict.allowed, verdict.line), (false, Some(1)), "{separator:?}");
+        assert!(robots.verdict("/a/b").allowed && robots.verdict("/").allowed, "{separator:?}");
+        assert!(robots.additions().contains(Additions::H12), "{separator:?}");
+        assert_eq!(robots.timing().crawl_delay(), Some(Duration::from_secs(7)), "{separator:?}");
+        let agent = Agent::new("SuperRobot");
+        assert!(!read(&file, &agent, Dialect::Strictest).verdict("/a").allowed, "{separator:?}");
+        let off = Options::default().with_additions(Additions::HARDENED.without(Additions::H12));
+        assert!(read(&file, &agent, off).verdict("/a").allowed, "{separator:?}");
+        // What follows a comment is a line, and nothing is opened by one.
+        assert!(!allows(format!("User-agent: *\n# x{separator}Disallow: /"), "/"), "{separator:?}");
+        assert!(!allows(format!("User-agent: *\nDisallow: /\n#{separator}Allow: /"), "/"), "{separator:?}");
+        // Beside other slips.
+        let file = format!("User-agent\u{ff1a}\u{a0}*{separator}Disallow\u{ff1a}\u{a0}/a");
+        assert!(!allows(&file, "/a"), "{separator:?}");
+        let wide: Vec<u8> = file.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(!allows(wide, "/a"), "{separator:?}");
+    }
+    // Lines keep their numbers.
+    assert_eq!(
+        robots("User-agent: *\nDisallow: /a\u{2028}Disallow: /b\nDisallow: /c").verdict("/c").line,
+        Some(3)
+    );
+}

@@ -16,3 +16,19 @@ fn conner_1996_skips_a_record_of_a_higher_version() {
     assert!(!allows(file, Dialect::Rfc9309, "/y"));
     assert!(!allows(file, Dialect::Hardened, "/y"));
 }
+
+#[test]
+fn conner_1996_ignores_empty_lines_of_a_record_of_version_2() {
+    let record = |lines: &str| format!("User-agent: a\nRobot-version: 2.0\n{lines}\n");
+    for (lines, is_allowed) in [
+        ("Allow: /x\n", false),
+        ("Allow: /x\nDisallow:\n", false),
+        ("Disallow:\nAllow: /x\nAllow:\n", false),
+        ("Allow:\n", true),
+        ("Allow:\nDisallow:\n", true),
+        ("Disallow:\n", true),
+        ("Allow: /x\nDisallow: /z\n", true),
+    ] {
+        assert_eq!(allows(&record(lines), Dialect::Conner1996, "/y"), is_allowed, "{lines}");
+    }
+}

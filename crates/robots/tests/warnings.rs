@@ -54,6 +54,8 @@ fn every_kind_has_its_line() {
             &[(0, K::Utf32)],
         ),
         ("User-agent: *\nDisallow\u{a0}: /x\n".as_bytes(), &[(2, K::OddCharacter)]),
+        (b"User-agent: *\nDisallow: /a\x0bDisallow: /b\n", &[(2, K::LineSeparator)]),
+        (br"User-agent: *\nDisallow: /b\n", &[(1, K::LineSeparator)]),
         (b"User-agent: *\nCrawl-delay: 5 s\nDisallow: /x", &[(2, K::TextAfterValue)]),
         (b"<html>\n", &[(0, K::Html), (1, K::NotAPair)]),
         (b"hello\n", &[(0, K::NoKnownField), (1, K::NotAPair)]),

@@ -126,6 +126,12 @@ fn values<'a>(record: &'a RobotsRecord, name: &'a str) -> impl Iterator<Item = &
         .map(|(_, value)| value.trim())
 }
 
+/// A number of seconds of any size (RFC 9111 section 1.2.2): one that is too large for a crawl's clock is large, not unreadable.
+fn seconds(value: &str) -> Option<f64> {
+    let digits = value.trim();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
 /// For how long the answer is fresh by its own words, in seconds; none where they don't say, or say it in a form unknown here.
 fn freshness(record: &RobotsRecord) -> Option<f64> {
     let mut most: Option<f64> = None;
@@ -140,13 +146,13 @@ fn freshness(record: &RobotsRecord) -> Option<f64> {
             }
             // One in quotes lost its argument above; it is read by the crawl alone.
             if name == "max-age" && !argument.trim().is_empty() {
-                let age = argument.trim().parse::<u32>().map_or(0.0, f64::from);
+                let age = seconds(argument).unwrap_or_default();
                 most = Some(most.map_or(age, |most| most.min(age)));
             }
         }
     }
     if let Some(most) = most {
-        let age = values(record, "age").next().and_then(|age| age.parse::<u32>().ok()).map_or(0.0, f64::from);
+        let age = values(record, "age").next().and_then(seconds).unwrap_or_default();
         return Some((most - age).max(0.0));
     }
     let date = |name: &str| Some(rfc2822::parse(values(record, name).next()?).ok()?.timestamp());

@@ -84,3 +84,21 @@ fn a_robots_txt_from_a_denied_redirect_target_is_reported() {
     };
     assert_eq!(broken_by(own), [""; 0]);
 }
+
+#[test]
+fn a_max_age_of_any_size_is_a_number() {
+    // RFC 9111 section 1.2.2: what exceeds 2^31 is as large as can be.
+    let broken_with = |cache_control: &str| {
+        broken_by(|records| {
+            let headers = &mut records.robots[0].headers;
+            headers.retain(|(name, _)| !name.eq_ignore_ascii_case("cache-control"));
+            headers.push(("cache-control".to_owned(), cache_control.to_owned()));
+        })
+    };
+    for age in ["86400", "4294967295", "4294967296", "99999999999999999999999999"] {
+        assert_eq!(broken_with(&format!("max-age={age}")), [""; 0], "{age}");
+    }
+    for age in ["3600", "-1", "x"] {
+        assert_eq!(broken_with(&format!("max-age={age}")), ["robots_access"], "{age}");
+    }
+}
