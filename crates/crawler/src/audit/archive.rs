@@ -19,7 +19,7 @@ use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
 use crate::costly::CostlySettings;
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
-use crate::fetch::decode_body;
+use crate::fetch::{decode_body, field_lines_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, Withdrawal};
 use crate::sitemap::SitemapLimits;
@@ -621,16 +621,16 @@ fn forbids(
 }
 
 fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> Option<Directives> {
-    let (_, body) = record.http()?;
-    let fields = record.http_fields();
-    let headers: Vec<(String, String)> = fields
-        .iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
-        .collect();
+    let (head, body) = record.http()?;
+    let fields = field_lines_of(head);
+    let text =
+        |(name, value): &(String, Vec<u8>)| (name.clone(), String::from_utf8_lossy(value).into_owned());
+    let headers: Vec<(String, String)> = fields.iter().map(text).collect();
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();
     let body = decode_body(Some(&codings.join(",")), body);
-    let mut document = Document::of(fields.iter().map(|(name, value)| (*name, &**value)), &body);
+    let mut document =
+        Document::of(fields.iter().map(|(name, value)| (name.as_str(), value.as_slice())), &body);
     document.is_cut = record.field("WARC-Truncated").is_some();
     let input = ExtractInput {
         body: &body,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::Empty;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use hyper::{Method, Request, Uri, Version};
 use hyper_util::client::legacy::connect::HttpInfo;
 use tokio::sync::Semaphore;
@@ -22,6 +22,7 @@ use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded};
 use super::dial::{Aim, Dial};
 use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
+use super::field_lines::field_lines;
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
 use super::spooling::{self, SpoolError, chunk};
@@ -106,14 +107,16 @@ impl HttpFetch {
         let mut answer = self.head(request, &url, &fields, progress).await?;
         let (status, version) = (answer.status().as_u16(), answer.version());
         let (remote, tls, sent) = connection(&answer);
-        let headers = field_lines(answer.headers());
+        let head = sent.as_ref().map(|sent| sent.response.as_slice());
+        let (headers, is_valid) = field_lines(answer.headers(), head);
         if let (Some(pauses), Some(host)) = (&self.pauses, request.url.host_str()) {
             pauses.note(host, status, retry_after(&headers, wall()));
         }
         let judged = self.judge_head(status, &headers);
         progress.head = Some((status, headers));
         judged?;
-        let media = self.judge_wanted(request, &answer)?;
+        is_valid.map_err(|error| FetchError::new(ErrorKind::Protocol, &error.to_string()))?;
+        let media = self.judge_wanted(request, &answer, progress.content_type())?;
         // An answer to HEAD has no body that would be coded.
         let named = (request.purpose != RequestKind::Head).then(|| encodings(answer.headers()));
         let codings = decode::codings(named.into_iter().flatten())
@@ -288,12 +291,12 @@ impl HttpFetch {
         &self,
         request: &FetchRequest,
         answer: &hyper::Response<Incoming>,
+        content_type: Option<&str>,
     ) -> Result<Option<(u64, Unwanted)>, FetchError> {
         if !request.purpose.is_of_choice() || !answer.status().is_success() {
             return Ok(None);
         }
         let wanted = &self.settings.wanted;
-        let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let (path, length) = (request.url.path(), length(answer.body()).filter(|_| !request.is_seed));
         wanted.judge(path, content_type, length).map_err(|unwanted| unwanted_error(&unwanted))?;
         let media = wanted.media_limit(path, content_type).filter(|_| !request.is_seed);
@@ -395,6 +398,12 @@ struct Progress {
 impl Progress {
     fn is_connected(&self) -> bool {
         self.dial.as_ref().is_some_and(|dial| dial.is_connected())
+    }
+
+    fn content_type(&self) -> Option<&str> {
+        let (_, headers) = self.head.as_ref()?;
+        let (_, value) = headers.iter().find(|(name, _)| name == "content-type")?;
+        std::str::from_utf8(value).ok().filter(|value| value.is_ascii())
     }
 
     fn late(&self, late: Late, timeout: Duration, patience: Duration) -> FetchError {
@@ -584,10 +593,6 @@ fn with_port(mut addresses: Vec<SocketAddr>, port: u16) -> Vec<SocketAddr> {
 /// Scheme, host and port of an http or https URL without user information.
 fn origin_of(url: &Url) -> &str {
     &url[..Position::BeforePath]
-}
-
-fn field_lines(headers: &HeaderMap) -> FieldLines {
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
 }
 
 fn encodings(headers: &HeaderMap) -> impl Iterator<Item = &str> {

@@ -190,7 +190,7 @@ impl Archive {
 }
 
 /// Fields of a response, by name.
-type Fields<'a> = Vec<(&'a str, Cow<'a, [u8]>)>;
+type Fields<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
 
 /// The fields of a response, and its body without its codings.
 fn decoded(stored: &Record) -> Option<(Fields<'_>, Bytes)> {

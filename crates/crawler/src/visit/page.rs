@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meta::consent::page_statements;
-use meta::{DirectiveSource, Directives, Refresh, Source, Warning};
+use meta::{DirectiveSource, Directives, Refresh, Source, SourceKind, Warning};
 use robots::StatusClass;
 use url::Url;
 
@@ -19,7 +19,7 @@ use super::{Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::SiteStatements;
 use crate::extract::{self, Document, ExtractInput, Extracted, LimitHit, MainText, Readings, Unread};
-use crate::fetch::{Response, Truncation};
+use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{About, BAD_JSON_LD, EffectsTaken, PageRecord, RobotsEvidence, TELLING_HEADERS};
 use crate::url::CrawlUrl;
@@ -94,6 +94,7 @@ pub(super) fn read(
     let is_sheet = rules.resources && ok && html.is_none() && document.computed == "text/css";
     let (sheet, sheet_limits) =
         if is_sheet { style_sheet(rules, base, response, &document) } else { Default::default() };
+    directives.warnings.extend(line_warnings(response));
     if let Some(page) = &html {
         directives.warnings.extend(rel_warning(&page.links));
     }
@@ -325,6 +326,18 @@ fn about(directives: &Directives, page: &Extracted, url: &Url, kept: &mut Kept<'
         }),
         base: (page.base != *url).then(|| kept.reference(page.base.as_str())),
     }
+}
+
+/// Tells of the field lines that aren't valid HTTP.
+fn line_warnings(response: &Response) -> impl Iterator<Item = Warning> {
+    let faults = response.response_head.as_deref().map(fetch::line_faults).unwrap_or_default();
+    faults.into_iter().map(|LineFault { position, message, name, value }| {
+        let position = u32::try_from(position).unwrap_or(u32::MAX);
+        let text = String::from_utf8_lossy(&value);
+        let name = if name.is_empty() { "line" } else { &name };
+        let source = Source::new(SourceKind::Header, position, name, &text);
+        Warning { message: message.to_owned(), source }
+    })
 }
 
 fn text_headers(response: &Response) -> Vec<(String, String)> {

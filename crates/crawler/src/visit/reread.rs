@@ -9,7 +9,7 @@ use super::rules::PageRules;
 use super::visited::Visited;
 use crate::clock::Now;
 use crate::consent::SiteStatements;
-use crate::fetch::{BodyPermit, Response, Truncation, decode_body};
+use crate::fetch::{BodyPermit, Response, Truncation, decode_body, field_lines_of};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::url::CrawlUrl;
@@ -30,11 +30,7 @@ pub(crate) fn reread(
     let (head, body) = record.http()?;
     let line = std::str::from_utf8(head.split(|byte| *byte == b'\r').next()?).ok()?;
     let status = line.split(' ').nth(1)?.parse().ok()?;
-    let headers: Vec<(String, Vec<u8>)> = record
-        .http_fields()
-        .into_iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.into_owned()))
-        .collect();
+    let headers = field_lines_of(head);
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.filter_map(|(_, value)| std::str::from_utf8(value).ok()).collect();
     let encoding = (!codings.is_empty()).then(|| codings.join(","));
@@ -52,7 +48,7 @@ pub(crate) fn reread(
         truncated: cut.or_else(|| record.field("WARC-Truncated").map(|_| Truncation::WireLimit)),
         remote: None,
         tls: None,
-        response_head: None,
+        response_head: Some(head.to_vec()),
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,
         permit: BodyPermit::default(),

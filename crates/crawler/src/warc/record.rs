@@ -156,29 +156,48 @@ impl Record {
 
     /// Returns the header fields of a request or response as stored, in order; empty for other records. Names have the case that they were
     /// sent in; values are without white space around them, and a line that continues another one belongs to its value, its line end
-    /// replaced by spaces (RFC 9112 section 5.2).
-    pub fn http_fields(&self) -> Vec<(&str, Cow<'_, [u8]>)> {
+    /// replaced by spaces (RFC 9112 section 5.2). Control characters are removed from both.
+    pub fn http_fields(&self) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
         let Some((head, _)) = self.http() else { return Vec::new() };
-        let mut fields: Vec<(&str, Cow<'_, [u8]>)> = Vec::new();
+        let mut fields: Vec<(Cow<'_, str>, Cow<'_, [u8]>)> = Vec::new();
         let mut is_field = false;
         for line in
             head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).skip(1)
         {
             if line.starts_with(b" ") || line.starts_with(b"\t") {
                 if let Some((_, value)) = fields.last_mut().filter(|_| is_field) {
-                    *value = [value, b"  ".as_slice(), trim(line, false)].concat().into();
+                    let line = without_controls(line);
+                    *value = [value, b"  ".as_slice(), trim(&line, false)].concat().into();
                 }
                 continue;
             }
             let colon = memchr::memchr(b':', line).unwrap_or_default();
-            let name = std::str::from_utf8(trim(&line[..colon], false)).unwrap_or_default();
+            let name = match without_controls(&line[..colon]) {
+                Cow::Borrowed(name) => std::str::from_utf8(trim(name, false)).map(Cow::Borrowed),
+                Cow::Owned(name) => {
+                    std::str::from_utf8(trim(&name, false)).map(|name| name.to_owned().into())
+                }
+            };
+            let name = name.unwrap_or_default();
             is_field = !name.is_empty();
             if is_field {
-                fields.push((name, trim(&line[colon + 1..], true).into()));
+                let value = match without_controls(&line[colon + 1..]) {
+                    Cow::Borrowed(value) => trim(value, true).into(),
+                    Cow::Owned(value) => trim(&value, true).to_vec().into(),
+                };
+                fields.push((name, value));
             }
         }
         fields
     }
+}
+
+fn without_controls(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_kept = |byte: &u8| !byte.is_ascii_control() || *byte == b'\t';
+    if text.iter().all(is_kept) {
+        return text.into();
+    }
+    text.iter().copied().filter(is_kept).collect()
 }
 
 /// Takes away spaces and tabs at the end, and at the beginning too.
@@ -244,7 +263,8 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_the_client_reads_them() {
-        let fields = "HTTP/1.1 200 OK\r\nX-A:b\r\nX-C : \t d \r\n: none\r\nno field\r\nX-E: f,\r\n g\r\n\th\r\nX-I:\r\n\r\n";
+        let fields = "HTTP/1.1 200 OK\r\nX-A:b\r\nX-C : \t d \r\n: none\r\nno field\r\nX-E: f,\r\n g\r\n\th\r\nX-I:\r\n\
+                      X-\x01J\x7f: \x0c k\x1b\r\n\r\n";
         let record = Record {
             offset: 0,
             length: 0,
@@ -253,8 +273,9 @@ mod tests {
         };
         let read = record.http_fields();
         let read: Vec<_> =
-            read.iter().map(|(name, value)| (*name, std::str::from_utf8(value).unwrap())).collect();
-        assert_eq!(read, [("X-A", "b"), ("X-C", "d"), ("X-E", "f,   g  \th"), ("X-I", "")]);
+            read.iter().map(|(name, value)| (&**name, std::str::from_utf8(value).unwrap())).collect();
+        let expected = [("X-A", "b"), ("X-C", "d"), ("X-E", "f,   g  \th"), ("X-I", ""), ("X-J", "k")];
+        assert_eq!(read, expected);
     }
 
     #[test]
