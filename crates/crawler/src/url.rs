@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 use url::{Position, Url};
 
+pub(crate) use self::base::resolve;
 pub use self::base::{Base, Joined};
 use self::plain::Ends;
 use crate::shared_text::{SharedText, SharedTexts};
@@ -59,7 +60,7 @@ impl CrawlUrl {
 
     /// Resolves `href` against a base. [`Base`] does it faster for many of one page.
     pub fn join(base: &Url, href: &str) -> Result<Self, UrlError> {
-        Self::from_url(base.join(href).map_err(UrlError::Syntax)?)
+        Self::from_url(resolve(base, href, None).map_err(UrlError::Syntax)?)
     }
 
     /// Takes a parsed URL; drops its fragment and userinfo, and the dot at the end of a host name.

@@ -5,6 +5,33 @@ use url::{Position, Url};
 use super::CrawlUrl;
 use super::plain::{self, Ends, Path};
 
+/// Resolves a reference as the URL standard says; `encoding` is that of its query.
+pub(crate) fn resolve(
+    base: &Url,
+    reference: &str,
+    encoding: url::EncodingOverride<'_>,
+) -> Result<Url, url::ParseError> {
+    let options = Url::options().base_url(Some(base)).encoding_override(encoding);
+    match options.parse(reference) {
+        Err(error @ url::ParseError::EmptyHost) => {
+            with_two_slashes(base, reference).map_or(Err(error), |reference| options.parse(&reference))
+        }
+        parsed => parsed,
+    }
+}
+
+/// A reference whose host follows more than two slashes, with two of them: `///host/path`. The standard passes over the others (4.4,
+/// "special authority ignore slashes state"), the parser takes the third one for the end of an empty host.
+fn with_two_slashes(base: &Url, reference: &str) -> Option<String> {
+    const SPECIAL: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
+    let is_slash = |c: char| matches!(c, '/' | '\\');
+    let reference = reference.trim_start_matches(|c: char| c <= ' ');
+    // Tabs and line ends count nowhere in a URL.
+    let rest = reference.trim_start_matches(|c: char| is_slash(c) || matches!(c, '\t' | '\n' | '\r'));
+    let slashes = reference[..reference.len() - rest.len()].chars().filter(|c| is_slash(*c)).count();
+    (slashes > 2 && SPECIAL.contains(&base.scheme())).then(|| format!("//{rest}"))
+}
+
 /// What the references of a page are resolved against.
 #[derive(Debug)]
 pub struct Base<'a> {
@@ -62,7 +89,7 @@ impl<'a> Base<'a> {
             }
             return Ok(Ok(Joined { ends }));
         }
-        let url = Url::options().base_url(Some(self.url)).encoding_override(encoding).parse(reference)?;
+        let url = resolve(self.url, reference, encoding)?;
         Ok(CrawlUrl::try_from_url(url).map(|CrawlUrl { text, ends }| {
             texts.push_str(&text);
             Joined { ends }
@@ -121,7 +148,7 @@ mod tests {
 
     /// What the parser makes of a reference, taken through its own parts.
     fn by_the_parser(base: &Url, reference: &str) -> Option<Result<CrawlUrl, Url>> {
-        Some(CrawlUrl::try_from_url(base.join(reference).ok()?))
+        Some(CrawlUrl::try_from_url(resolve(base, reference, None).ok()?))
     }
 
     fn assert_parts(url: &CrawlUrl) {
@@ -298,6 +325,30 @@ mod tests {
             assert!(base.join_plain(reference).is_some(), "{reference}");
             assert_eq!(base.join(reference, None).unwrap().unwrap().as_str(), expected);
         }
+    }
+
+    /// Source: URL standard 4.4, "relative slash state" and the two after it.
+    #[test]
+    fn a_host_stands_behind_any_number_of_slashes() {
+        let base = Url::parse("https://a.example/d/e").unwrap();
+        for reference in [
+            "///b.example/x",
+            "////b.example/x",
+            "//\\b.example/x",
+            "\\\\\\b.example/x",
+            " \n/\t//b.example/x",
+            "/\\/b.example/x",
+            "https:///b.example/x",
+        ] {
+            let found = Base::new(&base).join(reference, None).unwrap().unwrap();
+            assert_eq!(found.as_str(), "https://b.example/x", "{reference:?}");
+            assert_eq!(CrawlUrl::join(&base, reference).unwrap(), found);
+        }
+        for reference in ["///", "////", "//", "///?q"] {
+            assert!(Base::new(&base).join(reference, None).is_err(), "{reference}");
+        }
+        let file = Url::parse("file:///d/e").unwrap();
+        assert_eq!(resolve(&file, "///b.example/x", None).unwrap().as_str(), "file:///b.example/x");
     }
 
     proptest::proptest! {

@@ -12,7 +12,7 @@ use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
 use crate::shared_text::SharedText;
-use crate::url::{CrawlUrl, Fingerprint};
+use crate::url::{CrawlUrl, Fingerprint, resolve};
 
 /// A link as found, with what the page's layer says about it.
 #[derive(Debug, Serialize)]
@@ -154,7 +154,7 @@ pub(super) fn refresh_links(
     let targets = fields.filter_map(|(_, value)| meta::Refresh::parse(value)?.url);
     let mut links: Vec<FoundLink> = Vec::new();
     for address in targets.filter(|address| address.len() <= rules.limits.href_bytes) {
-        let target = match url.join(&address) {
+        let target = match resolve(url, &address, None) {
             Ok(url) if !matches!(url.scheme(), "http" | "https") => continue,
             Ok(url) => CrawlUrl::try_from_url(url).map_err(String::from),
             Err(_) => Err(address),
