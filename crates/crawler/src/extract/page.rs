@@ -149,7 +149,7 @@ impl<'l> PageSink<'l> {
         if title.was_cut() {
             note(&mut self.limits_hit, LimitHit::Title);
         }
-        Some(title.take())
+        Some(without_cdata_marks(title.take()))
     }
 
     /// Notes a limit, once.
@@ -400,4 +400,42 @@ fn has_other_scheme(address: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && !scheme.eq_ignore_ascii_case("http")
         && !scheme.eq_ignore_ascii_case("https")
+}
+
+/// Drops the marks of CDATA sections from a title, which HTML takes for text.
+fn without_cdata_marks(title: String) -> String {
+    const START: &str = "<![CDATA[";
+    const END: &str = "]]>";
+    let Some((before, mut rest)) = title.split_once(START) else { return title };
+    let mut kept = before.to_owned();
+    loop {
+        let (section, after) = rest.split_once(END).unwrap_or((rest, ""));
+        kept.push_str(section);
+        let Some((before, next)) = after.split_once(START) else {
+            kept.push_str(after);
+            return kept.trim().to_owned();
+        };
+        kept.push_str(before);
+        rest = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_cdata_marks;
+
+    #[test]
+    fn marks_of_cdata_sections_are_no_part_of_a_title() {
+        for (title, read) in [
+            ("<![CDATA[A & B]]>", "A & B"),
+            ("<![CDATA[ A ]]> ", "A"),
+            ("x <![CDATA[a]]>, <![CDATA[b <c>]]> y", "x a, b <c> y"),
+            ("<![CDATA[open", "open"),
+            ("x <![cdata[a]]>", "x <![cdata[a]]>"),
+            ("a]]>", "a]]>"),
+            ("", ""),
+        ] {
+            assert_eq!(without_cdata_marks(title.to_owned()), read);
+        }
+    }
 }
