@@ -384,3 +384,29 @@ proptest! {
         prop_assert!(answer.document().html || (readings.page.is_none() && readings.others.is_empty()));
     }
 }
+
+/// Until 2025 the HTML standard had tree builders ignore such a tag (13.2.6.4.16, "in select"), so that no raw text began; browsers do
+/// the one or the other.
+#[test]
+fn raw_text_that_begins_in_a_select_hides_no_directive() {
+    let meta = "<meta name=robots content=noindex>";
+    for raw in ["xmp", "iframe", "noembed", "noframes", "style", "title", "plaintext"] {
+        for body in [
+            format!("<select><{raw}></select>{meta}<p>text"),
+            format!("<p><select><option>x<{raw}>y</select>{meta}"),
+            format!("<select><{raw}><select>{meta}"),
+        ] {
+            let directives = answer(&[("content-type", b"text/html")], body.as_bytes()).directives(true);
+            assert_eq!(allowed(&directives), "-af", "{body}");
+        }
+    }
+    for body in [
+        format!("<select><option>x</select><xmp>{meta}</xmp>"),
+        format!("<select><input><xmp>{meta}</xmp>"),
+        format!("<select><textarea>{meta}</textarea></select>"),
+        format!("<select><script>'{meta}'</script></select>"),
+    ] {
+        let directives = answer(&[("content-type", b"text/html")], body.as_bytes()).directives(true);
+        assert_eq!(allowed(&directives), "iaf", "{body}");
+    }
+}

@@ -66,14 +66,23 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
     if document.is_cut && !head::ends(&decoded.text, document, input.body) {
         readings.unread.push(Unread::CutHead);
     }
-    if page.doubts.foreign {
+    let most = input.limits.value_bytes();
+    let mut read_again = |name, read: &dyn Fn(&mut PageSink<'_>)| {
         let mut other = PageSink::new(input.limits, false);
-        tags::read_other_way(&decoded.text, &mut other, input.limits.value_bytes());
+        read(&mut other);
         readings.note(&other.unread, &other.metas, input.limits, agent);
         let metas = Second::of(other).without(&page.metas);
         if !metas.is_empty() {
-            readings.others.push(Reading { name: "HTML, svg not closed", metas });
+            readings.others.push(Reading { name, metas });
         }
+    };
+    if page.doubts.foreign {
+        read_again("HTML, svg not closed", &|sink| tags::read_other_way(&decoded.text, sink, most));
+    }
+    if page.doubts.select {
+        read_again("HTML, select of options alone", &|sink| {
+            tags::read_plain_select(&decoded.text, sink, most);
+        });
     }
     other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
         readings.read_other(name, text, document, input.limits, agent);

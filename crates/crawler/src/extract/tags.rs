@@ -54,20 +54,33 @@ pub(super) struct Doubts {
     /// An element that holds raw text was written as an empty one (`<script/>`): its author may not know that what follows
     /// is taken for text, and XML has tags there.
     pub(super) empty_raw: bool,
+    /// An element that holds raw text began in a `<select>`, where tree builders ignore its tag or don't. See [`read_plain_select`].
+    pub(super) select: bool,
 }
 
 /// Reads a document from start to end, in time linear in its length.
 /// Attribute values are cut at `value_bytes`.
 pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> Doubts {
-    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()))
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), false)
+}
+
+/// Reads a document as it was before 2025: a tag in a `<select>` that isn't one of its own parts is ignored, and no raw text follows it.
+pub(super) fn read_plain_select<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), true);
 }
 
 /// Reads a document with the other choice wherever it is undecidable whether svg or math content ends.
 pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
-    read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()));
+    read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()), false);
 }
 
-fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign<'_>) -> Doubts {
+fn read_in<S: TagSink>(
+    html: &str,
+    sink: &mut S,
+    value_bytes: usize,
+    foreign: Foreign<'_>,
+    has_plain_select: bool,
+) -> Doubts {
     let mut doubts = Doubts::default();
     let reader = TagReader {
         sink,
@@ -83,6 +96,8 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         raw_name: Name::default(),
         comment: Vec::new(),
         in_comment: false,
+        in_select: false,
+        has_plain_select,
         offset: 0,
         tag_position: 0,
     };
@@ -110,6 +125,8 @@ struct TagReader<'s, S> {
     raw_name: Name,
     comment: Vec<u8>,
     in_comment: bool,
+    in_select: bool,
+    has_plain_select: bool,
     offset: usize,
     tag_position: usize,
 }
@@ -160,7 +177,19 @@ impl<S: TagSink> TagReader<'_, S> {
         if namespace != Namespace::Html {
             return None;
         }
-        let state = raw_state(self.element.kind)?;
+        let kind = self.element.kind;
+        match kind {
+            Kind::Select => self.in_select = !self.in_select,
+            Kind::Input | Kind::Textarea => self.in_select = false,
+            _ => {}
+        }
+        let state = raw_state(kind)?;
+        if self.in_select && kind != Kind::Script {
+            self.doubts.select = true;
+            if self.has_plain_select {
+                return None;
+            }
+        }
         self.raw = self.element.kind;
         self.raw_name = self.name;
         self.doubts.empty_raw |= self.self_closing;
@@ -169,6 +198,7 @@ impl<S: TagSink> TagReader<'_, S> {
 
     fn emit_end(&mut self) {
         self.raw = Kind::Other;
+        self.in_select &= self.element.kind != Kind::Select;
         self.foreign.end(self.name, self.element);
         if self.is_visible() {
             self.sink.end(self.name, self.element, self.tag_position);
