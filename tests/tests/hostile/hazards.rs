@@ -67,7 +67,7 @@ fn every_kind_of_failure_has_a_scenario() {
     let (_, section) = text.split_once("## Kinds of failure").unwrap();
     let listed = section.lines().filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" | ")?.0));
     let listed: Vec<&str> = listed.filter(|kind| *kind != "kind").collect();
-    assert_eq!(listed.len(), 17, "{listed:?}");
+    assert_eq!(listed.len(), 18, "{listed:?}");
     let scenarios = all();
     let expected = scenarios.iter().flat_map(|scenario| scenario.expect).filter_map(|expect| match expect {
         Expect::Fails(_, [kind]) => Some(*kind),

@@ -16,7 +16,7 @@ use whole_program::site::{Answer, Sites};
 use crate::scene::Scene;
 
 /// A server that answers each path with exact bytes, and everything else with 404; serves until the test ends.
-fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
+pub(crate) fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it works");
     let address = listener.local_addr().expect("it works");
     std::thread::spawn(move || {
@@ -40,7 +40,7 @@ fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
 }
 
 /// Every record of an archive, in the order of its files.
-fn records(out: &Path) -> Vec<Record> {
+pub(crate) fn records(out: &Path) -> Vec<Record> {
     files(&out.join("warc"))
         .iter()
         .filter(|path| path.to_string_lossy().ends_with(".warc.gz"))
@@ -49,12 +49,12 @@ fn records(out: &Path) -> Vec<Record> {
 }
 
 /// The record of a type about a URL.
-fn record<'a>(records: &'a [Record], kind: &str, url: &str) -> &'a Record {
+pub(crate) fn record<'a>(records: &'a [Record], kind: &str, url: &str) -> &'a Record {
     let is_it = |record: &&Record| record.kind() == kind && record.field("WARC-Target-URI") == Some(url);
     records.iter().find(is_it).unwrap_or_else(|| panic!("no {kind} of {url}"))
 }
 
-fn crawl(address: SocketAddr, directory: &Path) -> Crawl {
+pub(crate) fn crawl(address: SocketAddr, directory: &Path) -> Crawl {
     std::fs::write(directory.join("seeds.txt"), "http://a.test/\n").expect("it works");
     Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0", "--retries", "0"])
         .args([Path::new("--seed"), &directory.join("seeds.txt"), Path::new("--out"), &directory.join("out")])

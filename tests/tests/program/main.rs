@@ -18,6 +18,7 @@ mod growth;
 mod ledger;
 mod limits;
 mod live;
+mod malformed_http;
 mod many_hosts;
 mod memory;
 mod pace;

@@ -673,7 +673,7 @@ fn places<S: Store>(
                 number: page.number,
                 digest: record.digest.clone(),
                 bytes: record.bytes,
-                is_cut: record.truncated.is_some(),
+                is_cut: record.is_cut(),
                 has_links,
             });
             let place = Place { url: record.url.clone(), length: capture.length, may, archived, last };

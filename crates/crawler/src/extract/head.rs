@@ -1,23 +1,32 @@
 //! Whether the head of a page ends within the part that was received.
 
+use url::Url;
+
 use super::attributes::AttrSet;
-use super::element::{BLOCK, Element, Kind, Name};
+use super::element::{BLOCK, Element, FORMATTING, Kind, Name};
 use super::foreign::Namespace;
 use super::tags::{self, StartTag, TagSink};
-use super::{Document, sniff};
+use super::{Document, decode, sniff};
 
 /// Returns whether the head ends within a text that was cut. An XML document without an `html` element has none.
 pub(super) fn ends(text: &str, document: &Document, body: &[u8]) -> bool {
     if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| !root.is_html) {
         return true;
     }
-    let mut head = HeadSink { has_ended: false };
+    let mut head = HeadSink { has_ended: false, in_noscript: false };
     tags::read(text, &mut head, 0);
     head.has_ended
 }
 
+/// Returns whether the head of a page ends within the part of its body that came. False for what is read as no page.
+pub fn has_whole_head(document: &Document, body: &[u8], url: &Url) -> bool {
+    document.html && ends(&decode(body, document.content_type.as_deref(), url).text, document, body)
+}
+
 struct HeadSink {
     has_ended: bool,
+    /// Its content may belong to the head or to the body.
+    in_noscript: bool,
 }
 
 impl TagSink for HeadSink {
@@ -30,13 +39,16 @@ impl TagSink for HeadSink {
     }
 
     fn start(&mut self, tag: &StartTag<'_>) {
+        let of_body = if self.in_noscript { BLOCK } else { BLOCK | FORMATTING };
         self.has_ended |= tag.namespace == Namespace::Html
-            && tag.element.is(BLOCK)
+            && tag.element.is(of_body)
             && !matches!(tag.name.as_bytes(), b"html" | b"head");
+        self.in_noscript |= tag.name.as_bytes() == b"noscript";
     }
 
     fn end(&mut self, name: Name, _: Element, _: usize) {
         self.has_ended |= name.as_bytes() == b"head";
+        self.in_noscript &= name.as_bytes() != b"noscript";
     }
 
     fn text(&mut self, _: &[u8], _: Kind, _: Namespace) {}
@@ -55,6 +67,9 @@ mod tests {
             ("<html><head><title>t</title><body class=x>", true),
             ("<title>t</title><p>", true),
             ("<frameset>", true),
+            ("<title>t</title><a href=x>", true),
+            ("<noscript><a href=x>", false),
+            ("<noscript><img></noscript><b>", true),
             ("<html><head><title>t</title><script>'</head>'", false),
             ("<head><style>x</style><!-- </head> -->", false),
             ("<head><noscript><img src=i></noscript>", false),

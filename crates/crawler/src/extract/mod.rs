@@ -43,6 +43,7 @@ pub use blocks::MainText;
 pub use charset::{CharsetSource, Decoded, decode};
 pub use css::style_sheet;
 pub use document::{Basis, Document};
+pub use head::has_whole_head;
 pub use limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel, is_resource};
 #[cfg(feature = "search")]

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use bytes::Bytes;
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::gunzip::{MOST_MEMBERS, Members};
 
@@ -37,6 +38,30 @@ pub(super) struct Decoded {
     pub(super) is_cut: bool,
     /// How many bytes of the wire were read for it.
     pub(super) taken: usize,
+    /// Whether its coding ends as it should.
+    pub(super) end: End,
+}
+
+/// How a coded body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    /// As its coding says, or nobody asked.
+    Sound,
+    /// With all the data, but without the end of the coding: gzip without its trailer, or flushed and never finished.
+    Unfinished,
+    /// Within the data.
+    Cut,
+}
+
+/// What is asked of a coded body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Demand {
+    /// All of it: what doesn't end as its coding says is an error.
+    Whole,
+    /// What there is of it before its end, as browsers do; what is broken within is an error.
+    Start,
+    /// Whatever can be decoded.
+    Anything,
 }
 
 /// Reads Content-Encoding (RFC 9110 section 8.4): codings in the order in which they were applied.
@@ -65,23 +90,21 @@ pub(super) fn codings<'a>(values: impl Iterator<Item = &'a str>) -> Result<Vec<C
 pub fn decode_body(content_encoding: Option<&str>, body: &[u8]) -> Bytes {
     const MOST: u64 = 64 << 20;
     let wire = Bytes::copy_from_slice(body);
-    let decoded =
-        codings(content_encoding.into_iter()).and_then(|codings| decode(&wire, &codings, MOST, true));
+    let decoded = codings(content_encoding.into_iter())
+        .and_then(|codings| decode(&wire, &codings, MOST, Demand::Anything));
     decoded.map_or(wire, |decoded| decoded.body)
 }
 
 /// Undoes `codings` on `wire`; reads at most `limit` bytes out of each.
 ///
-/// With `is_partial` the input may end early, and what it holds is decoded. Takes time and memory in the order of
-/// `wire` and `limit`, whatever the input claims.
+/// Takes time and memory in the order of `wire` and `limit`, whatever the input claims.
 pub(super) fn decode(
     wire: &Bytes,
     codings: &[Coding],
     limit: u64,
-    is_partial: bool,
+    mut demand: Demand,
 ) -> Result<Decoded, DecodeError> {
-    let mut decoded = Decoded { body: wire.clone(), is_cut: false, taken: wire.len() };
-    let mut is_partial = is_partial;
+    let mut decoded = Decoded { body: wire.clone(), is_cut: false, taken: wire.len(), end: End::Sound };
     for (layer, &coding) in codings.iter().rev().enumerate() {
         if decoded.body.is_empty() {
             // 204, 304 and many a lazy server: nothing was encoded.
@@ -95,17 +118,72 @@ pub(super) fn decode(
         }
         // One byte more than the limit was asked for, which tells whether there is more.
         decoded.is_cut = out.len() as u64 > limit;
-        match outcome {
-            Err(source) if !is_partial && !decoded.is_cut => {
-                return Err(DecodeError::Broken { coding, source });
+        if let Err(source) = outcome
+            && demand != Demand::Anything
+            && !decoded.is_cut
+        {
+            let end = end_of(coding, &decoded.body, rest, &source);
+            match end.filter(|_| demand == Demand::Start && !out.is_empty()) {
+                Some(end) => decoded.end = decoded.end.max(end),
+                None => return Err(DecodeError::Broken { coding, source }),
             }
-            _ => {}
         }
         out.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        is_partial |= decoded.is_cut;
+        if decoded.is_cut || decoded.end == End::Cut {
+            demand = Demand::Anything;
+        }
         decoded.body = out.into();
     }
     Ok(decoded)
+}
+
+/// How a body ends that can't be decoded to its end, where that is all that is wrong with it. `rest` of it wasn't read.
+fn end_of(coding: Coding, wire: &[u8], rest: &[u8], error: &io::Error) -> Option<End> {
+    if !rest.is_empty() || error.kind() != io::ErrorKind::UnexpectedEof {
+        return None;
+    }
+    let start = match coding {
+        Coding::Gzip => gzip_data(wire),
+        Coding::Deflate if is_zlib(wire) => Some(2),
+        Coding::Deflate => Some(0),
+        Coding::Brotli | Coding::Zstd => None,
+    };
+    let data = start.and_then(|start| wire.get(start..));
+    let is_complete = data.is_some_and(|data| data.ends_with(&FLUSHED) || inflates(data));
+    Some(if is_complete { End::Unfinished } else { End::Cut })
+}
+
+/// What a flush to a byte boundary ends with: an empty stored block (RFC 1951 section 3.2.4).
+const FLUSHED: [u8; 4] = [0, 0, 0xff, 0xff];
+
+/// Whether deflated data reaches its last block's end.
+fn inflates(data: &[u8]) -> bool {
+    let mut inflater = Decompress::new(false);
+    let mut out = [0; 8192];
+    loop {
+        let (read, written) = (inflater.total_in(), inflater.total_out());
+        let rest = usize::try_from(read).ok().and_then(|read| data.get(read..)).unwrap_or_default();
+        match inflater.decompress(rest, &mut out, FlushDecompress::None) {
+            Ok(Status::StreamEnd) => return true,
+            Ok(_) if (inflater.total_in(), inflater.total_out()) != (read, written) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Where the data of a gzip member begins, behind its header (RFC 1952 section 2.3).
+fn gzip_data(wire: &[u8]) -> Option<usize> {
+    let flags = *wire.get(3)?;
+    let mut at = 10;
+    if flags & 4 != 0 {
+        at += 2 + usize::from(u16::from_le_bytes([*wire.get(at)?, *wire.get(at + 1)?]));
+    }
+    for text in [8, 16] {
+        if flags & text != 0 {
+            at += memchr::memchr(0, wire.get(at..)?)? + 1;
+        }
+    }
+    Some(if flags & 2 == 0 { at } else { at + 2 })
 }
 
 /// Guesses the size of a body with its codings undone.
@@ -147,11 +225,23 @@ fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::
         // RFC 9110 section 8.4.1.2: "deflate" is the zlib format; some servers send it bare.
         Coding::Deflate if is_zlib(rest) => fill(&mut flate2::bufread::ZlibDecoder::new(rest)).map(drop),
         Coding::Deflate => fill(&mut flate2::bufread::DeflateDecoder::new(rest)).map(drop),
-        Coding::Brotli => fill(&mut brotli_decompressor::Decompressor::new(rest, 4096)).map(drop),
+        Coding::Brotli => fill(&mut brotli_decompressor::Decompressor::new(EarlyEnd(rest), 4096)).map(drop),
         Coding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(rest)?;
             decoder.window_log_max(MAX_ZSTD_WINDOW)?;
             fill(&mut decoder).map(drop)
+        }
+    }
+}
+
+/// A body that is read beyond its end only by what misses a part of it, which gets an error of that kind.
+struct EarlyEnd<'a, 'b>(&'a mut &'b [u8]);
+
+impl Read for EarlyEnd<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(out)? {
+            0 if !out.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
         }
     }
 }
@@ -216,7 +306,7 @@ mod tests {
     }
 
     fn run(wire: &[u8], coding: Coding, limit: u64) -> Result<Decoded, DecodeError> {
-        decode(&Bytes::copy_from_slice(wire), &[coding], limit, false)
+        decode(&Bytes::copy_from_slice(wire), &[coding], limit, Demand::Whole)
     }
 
     /// "hello hello hello hello\n" by `brotli -q 11`'s rules for short text: an uncompressed meta-block.
@@ -269,11 +359,57 @@ mod tests {
         ] {
             assert!(run(b"<html>plain</html>", coding, 1_000).is_err(), "{coding:?} on plain text");
             let half = Bytes::copy_from_slice(&wire[..wire.len() / 2]);
-            assert!(decode(&half, &[coding], 1 << 20, false).is_err(), "{coding:?} cut");
-            let decoded = decode(&half, &[coding], 1 << 20, true).unwrap();
-            assert!(decoded.body.len() > 20_000, "{coding:?}: {}", decoded.body.len());
-            assert!(text.starts_with(&decoded.body), "{coding:?}");
+            assert!(decode(&half, &[coding], 1 << 20, Demand::Whole).is_err(), "{coding:?} cut");
+            for (demand, end) in [(Demand::Start, End::Cut), (Demand::Anything, End::Sound)] {
+                let decoded = decode(&half, &[coding], 1 << 20, demand).unwrap();
+                assert!(decoded.body.len() > 20_000, "{coding:?}: {}", decoded.body.len());
+                assert!(text.starts_with(&decoded.body), "{coding:?}");
+                assert_eq!(decoded.end, end, "{coding:?}");
+            }
         }
+        // A stored block, and one of a type that doesn't exist (RFC 1951 section 3.2.3).
+        let data = [&[0, 3, 0, 0xfc, 0xff][..], b"abc", &[0xff; 8]].concat();
+        for (wire, coding) in
+            [([&gzip(b"")[..10], &data].concat(), Coding::Gzip), (data.clone(), Coding::Deflate)]
+        {
+            let wire = Bytes::from(wire);
+            assert!(decode(&wire, &[coding], 100, Demand::Start).is_err(), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_without_the_end_of_its_coding_is_whole_if_its_data_is() {
+        let text = b"hello hello hello hello\n".repeat(100);
+        let member = gzip(&text);
+        let data = &member[..member.len() - 8];
+        let mut flushed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        flushed.write_all(&text).unwrap();
+        flushed.flush().unwrap();
+        // With all the fields that a header may have, and its checksum.
+        let header = [&[0x1f, 0x8b, 8, 0b1_1110, 0, 0, 0, 0, 0, 0, 1, 0, b'x'][..], b"n\0c\0"].concat();
+        let mut sum = flate2::Crc::new();
+        sum.update(&header);
+        let named = [&header[..], &sum.sum().to_le_bytes()[..2], &data[10..]].concat();
+        let bad_sum = [data, &[1, 2, 3, 4], &member[member.len() - 4..]].concat();
+        let compressed = zlib(&text);
+        for (wire, coding, end) in [
+            (member.clone(), Coding::Gzip, End::Sound),
+            (data.to_vec(), Coding::Gzip, End::Unfinished),
+            (member[..member.len() - 3].to_vec(), Coding::Gzip, End::Unfinished),
+            (flushed.get_ref().clone(), Coding::Gzip, End::Unfinished),
+            (named, Coding::Gzip, End::Unfinished),
+            (compressed[..compressed.len() - 4].to_vec(), Coding::Deflate, End::Unfinished),
+        ] {
+            let wire = Bytes::from(wire);
+            let decoded = decode(&wire, &[coding], 10_000, Demand::Start).unwrap();
+            assert_eq!((&decoded.body[..], decoded.end), (&text[..], end), "{coding:?} {wire:?}");
+            assert_eq!(decode(&wire, &[coding], 10_000, Demand::Whole).is_ok(), end == End::Sound);
+        }
+        assert!(decode(&bad_sum.into(), &[Coding::Gzip], 10_000, Demand::Start).is_err());
+        let nothing = Bytes::from(member[..10].to_vec());
+        assert!(decode(&nothing, &[Coding::Gzip], 10_000, Demand::Start).is_err());
+        let many = Bytes::from(gzip(b"x").repeat(MOST_MEMBERS + 1));
+        assert!(decode(&many, &[Coding::Gzip], 10_000, Demand::Start).is_err());
     }
 
     #[test]
@@ -290,14 +426,14 @@ mod tests {
     fn codings_are_undone_from_the_outside_in() {
         let wire = zstd::encode_all(&gzip(b"text")[..], 1).unwrap();
         let order = codings(["gzip, ZSTD"].into_iter()).unwrap();
-        assert_eq!(decode(&wire.into(), &order, 100, false).unwrap().body, "text");
+        assert_eq!(decode(&wire.into(), &order, 100, Demand::Whole).unwrap().body, "text");
         assert!(codings(["identity", "utf-8", ""].into_iter()).unwrap().is_empty());
         assert!(codings(["gzip,gzip", "gzip,gzip"].into_iter()).is_err());
     }
 
     #[test]
     fn nothing_decodes_to_nothing() {
-        let decoded = decode(&Bytes::new(), &[Coding::Gzip], 100, false).unwrap();
+        let decoded = decode(&Bytes::new(), &[Coding::Gzip], 100, Demand::Whole).unwrap();
         assert!(decoded.body.is_empty() && !decoded.is_cut);
     }
 
@@ -316,10 +452,10 @@ mod tests {
             wire in prop::collection::vec(any::<u8>(), 0..500),
             kind in 0..4_usize,
             limit in 0..2_000_u64,
-            is_partial: bool,
+            demand in prop::sample::select(vec![Demand::Whole, Demand::Start, Demand::Anything]),
         ) {
             let coding = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd][kind];
-            if let Ok(decoded) = decode(&wire.into(), &[coding], limit, is_partial) {
+            if let Ok(decoded) = decode(&wire.into(), &[coding], limit, demand) {
                 prop_assert!(decoded.body.len() as u64 <= limit);
             }
         }

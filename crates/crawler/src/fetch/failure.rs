@@ -59,6 +59,11 @@ pub(super) fn is_stale(error: &ClientError) -> bool {
     is_cut || io_errors(error).any(|e| is_cut_off(e.kind()))
 }
 
+/// Whether a body ended before its length, or its last chunk, says so.
+pub(super) fn ends_early(error: &ClientError) -> bool {
+    io_errors(error).any(|e| e.kind() == io::ErrorKind::UnexpectedEof)
+}
+
 fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
     if io_errors(error).any(is_local) || is_lease_over(error) {
         return ErrorKind::Local;
@@ -98,6 +103,10 @@ fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
             Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL | h2::Reason::REFUSED_STREAM) => cut,
             _ => ErrorKind::Protocol,
         };
+    }
+    if stage == Stage::Body && io_errors(error).any(|e| is_malformed(e.kind())) {
+        // A chunk has no size, or something else follows it than a line end.
+        return ErrorKind::Protocol;
     }
     match find::<hyper::Error>(error) {
         Some(hyper) if is_too_large(hyper) => ErrorKind::TooLarge,
@@ -159,6 +168,11 @@ fn is_reachable(address: SocketAddr) -> bool {
         // Being out of descriptors or ports here says nothing about the network.
         Err(error) => is_local(&error),
     }
+}
+
+/// What the client says of chunks that aren't those of RFC 9112 section 7.1.
+fn is_malformed(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
 }
 
 fn is_cut_off(kind: io::ErrorKind) -> bool {

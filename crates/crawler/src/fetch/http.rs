@@ -19,12 +19,15 @@ use super::body_budget::{BodyBudget, BodyPermit, Claim, LEAST_RATE, MIDDLE, OWN}
 use super::clients::Clients;
 use super::connections::Connections;
 use super::deadline::{Late, MemoryWait, within};
-use super::decode::{self, Coding, Decoded};
+use super::decode::{self, Coding, Decoded, Demand, End};
 use super::dial::{Aim, Dial};
-use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
+use super::failure::{
+    ClientError, Stage, are_ports_used_up, classify, ends_early, is_stale, is_unsent, without_source,
+};
 use super::field_lines::field_lines;
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
+use super::response::is_whole_range;
 use super::spooling::{self, SpoolError, chunk};
 use super::{
     DnsAnswer, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines,
@@ -160,11 +163,18 @@ impl HttpFetch {
         }
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == RequestKind::Robots { limit.max(MIDDLE) } else { limit };
-        let mut claim = Claim::new(&self.budget, length(answer.body()), most, codings.len())
-            .noting(&progress.memory_wait);
+        let announced = length(answer.body());
+        let mut claim =
+            Claim::new(&self.budget, announced, most, codings.len()).noting(&progress.memory_wait);
         let read = read_body(answer.body_mut(), limit, &mut claim, progress).await;
-        let (wire_body, is_over) = read.map_err(|error| match error {
-            Unread::Client(error) => {
+        let read = match read {
+            Err(Unread::Early(wire_body, _)) if request.purpose.takes_partial_bodies() => {
+                Ok((wire_body, BodyEnd::Early))
+            }
+            read => read,
+        };
+        let (wire_body, wire_end) = read.map_err(|error| match error {
+            Unread::Client(error) | Unread::Early(_, error) => {
                 let (kind, detail) = classify(&error, Stage::Body);
                 FetchError::new(kind, &detail)
             }
@@ -175,27 +185,50 @@ impl HttpFetch {
                 FetchError::new(ErrorKind::Timeout, &detail)
             }
         })?;
+        let is_over = wire_end == BodyEnd::Over;
         if let Some((_, unwanted)) = media.filter(|(most, _)| is_over && *most == limit) {
             return Err(unwanted_error(&unwanted));
         }
         let elapsed = instant() - progress.start;
         let is_coded = !codings.is_empty();
-        let mut decoded = Decoded { body: wire_body.clone(), is_cut: false, taken: wire_body.len() };
+        let (body, taken) = (wire_body.clone(), wire_body.len());
+        let mut decoded = Decoded { body, is_cut: false, taken, end: End::Sound };
         if is_coded {
-            decoded = decode_body(&wire_body, codings, most, is_over, &mut claim).await?;
+            let demand = match wire_end {
+                BodyEnd::Over => Demand::Anything,
+                _ if request.purpose.takes_partial_bodies() => Demand::Start,
+                _ => Demand::Whole,
+            };
+            decoded = decode_body(&wire_body, codings, most, demand, &mut claim).await.map_err(|error| {
+                // Of what came nothing can be decoded.
+                let is_early = wire_end == BodyEnd::Early && error.kind == ErrorKind::Decode;
+                FetchError { kind: if is_early { ErrorKind::Truncated } else { error.kind }, ..error }
+            })?;
         }
         if request.purpose == RequestKind::Robots {
             decoded = judge_robots(decoded, limit, most)?;
         }
-        let Decoded { body, is_cut, .. } = decoded;
+        let Decoded { body, is_cut, end, .. } = decoded;
         let held = if is_coded { wire_body.len() + body.len() } else { body.len() };
         let permit = claim.keep(held as u64);
-        let (status, headers) = progress.head.take().unwrap_or_default();
+        let (mut status, headers) = progress.head.take().unwrap_or_default();
+        let is_partial = status == 206 && request.purpose.takes_partial_bodies();
+        if is_partial && wire_end == BodyEnd::Whole && is_whole_range(&headers, wire_body.len() as u64) {
+            status = 200;
+        }
         let (request_head, response_head) = heads(sent, request, &url, &fields);
-        let truncated = match (is_over, is_cut) {
-            (true, _) => Some(Truncation::WireLimit),
-            (false, true) => Some(Truncation::DecodedLimit),
-            (false, false) => None,
+        let truncated = match (wire_end, end) {
+            (BodyEnd::Over, _) => Some(Truncation::WireLimit),
+            _ if is_cut => Some(Truncation::DecodedLimit),
+            // A coding that ends as it should, or that gave what Content-Length counts, leaves nothing out.
+            (BodyEnd::Early, End::Sound) if is_coded => Some(Truncation::Framing),
+            (BodyEnd::Early, End::Unfinished) if announced == Some(body.len() as u64) => {
+                Some(Truncation::Framing)
+            }
+            (BodyEnd::Early, _) => Some(Truncation::Disconnect),
+            (BodyEnd::Whole, End::Cut) => Some(Truncation::Coding),
+            (BodyEnd::Whole, End::Unfinished) => Some(Truncation::Unfinished),
+            (BodyEnd::Whole, End::Sound) => None,
         };
         Ok(Response {
             status,
@@ -473,10 +506,22 @@ fn length(body: &Incoming) -> Option<u64> {
     body.size_hint().exact()
 }
 
+/// How far a body was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyEnd {
+    Whole,
+    /// There is more than the limit allows.
+    Over,
+    /// The connection ended before it did.
+    Early,
+}
+
 /// Why a body wasn't read to its end.
 #[derive(Debug)]
 enum Unread {
     Client(ClientError),
+    /// The connection ended before it did; with what came of it, which is something.
+    Early(Bytes, ClientError),
     /// It arrives slowly, and others wait for the memory that it holds.
     InTheWay,
 }
@@ -508,15 +553,15 @@ async fn chunk_in_turn(body: &mut Incoming, claim: &Claim<'_>) -> Result<Option<
     }
 }
 
-/// Reads the body up to `limit` bytes; says whether there is more. Waits for memory if it is large.
+/// Reads the body up to `limit` bytes. Waits for memory if it is large.
 async fn read_body(
     answer: &mut Incoming,
     limit: u64,
     claim: &mut Claim<'_>,
     progress: &mut Progress,
-) -> Result<(Bytes, bool), Unread> {
+) -> Result<(Bytes, BodyEnd), Unread> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let Some(mut first) = chunk(answer).await? else { return Ok((Bytes::new(), false)) };
+    let Some(mut first) = chunk(answer).await? else { return Ok((Bytes::new(), BodyEnd::Whole)) };
     let announced = length(answer).map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
     let mut whole = BytesMut::new();
     loop {
@@ -525,9 +570,17 @@ async fn read_body(
         if first.len() + whole.len() > limit {
             first.truncate(limit - whole.len());
             whole.extend_from_slice(&first);
-            return Ok((whole.freeze(), true));
+            return Ok((whole.freeze(), BodyEnd::Over));
         }
-        let Some(next) = chunk_in_turn(answer, claim).await? else { break };
+        let next = match chunk_in_turn(answer, claim).await {
+            Ok(Some(next)) => next,
+            Ok(None) => break,
+            Err(Unread::Client(error)) if ends_early(&error) => {
+                whole.extend_from_slice(&first);
+                return Err(Unread::Early(whole.freeze(), error));
+            }
+            Err(error) => return Err(error),
+        };
         if whole.is_empty() {
             // The announcement may be a lie, so it isn't trusted with more than a page's worth.
             whole.reserve((first.len() + announced.max(next.len())).min(limit).min(OWN as usize));
@@ -536,10 +589,10 @@ async fn read_body(
         first = next;
     }
     if whole.is_empty() {
-        return Ok((first, false));
+        return Ok((first, BodyEnd::Whole));
     }
     whole.extend_from_slice(&first);
-    Ok((whole.freeze(), false))
+    Ok((whole.freeze(), BodyEnd::Whole))
 }
 
 /// Undoes the codings up to `most` bytes, off the async threads where it may take long. Waits for memory if the body
@@ -548,7 +601,7 @@ async fn decode_body(
     wire: &Bytes,
     codings: Vec<Coding>,
     most: u64,
-    is_partial: bool,
+    demand: Demand,
     claim: &mut Claim<'_>,
 ) -> Result<Decoded, FetchError> {
     let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &with_causes(&error));
@@ -559,7 +612,7 @@ async fn decode_body(
             break;
         }
         if likely <= now || now == most.min(MIDDLE) {
-            let decoded = decode::decode(wire, &codings, now, is_partial).map_err(broken)?;
+            let decoded = decode::decode(wire, &codings, now, demand).map_err(broken)?;
             if !decoded.is_cut || now == most {
                 return Ok(decoded);
             }
@@ -567,7 +620,7 @@ async fn decode_body(
         claim.decoded(wire.len() as u64).await;
     }
     let wire = wire.clone();
-    let whole = tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, most, is_partial)).await;
+    let whole = tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, most, demand)).await;
     whole.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?.map_err(broken)
 }
 

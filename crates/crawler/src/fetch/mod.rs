@@ -48,8 +48,8 @@ pub use recorded::{SentHeads, TlsUsed};
 pub use request::{FetchRequest, RequestKind};
 pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};
-pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
+pub(crate) use response::{is_whole_range, retry_after};
 pub use settings::FetchSettings;
 pub use spool::{Spool, SpooledBody};
 #[cfg(feature = "object-storage")]

@@ -37,6 +37,12 @@ impl RequestKind {
         matches!(self, Self::Page | Self::Resource)
     }
 
+    /// Returns whether a body that ended early is used as far as it came, as browsers do. Of robots.txt and other files that speak for
+    /// a site only whole ones are.
+    pub(super) fn takes_partial_bodies(self) -> bool {
+        matches!(self, Self::Page | Self::Resource)
+    }
+
     /// Returns the value of the Accept field.
     ///
     /// Source: the digest's 2.1 for robots.txt, RFC 9110 section 12.5.1 for the form.

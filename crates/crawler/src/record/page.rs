@@ -119,7 +119,7 @@ pub struct PageRecord {
     /// Simhash of the page's text: similar texts differ in few bits. Only of pages that may be indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simhash: Option<u64>,
-    /// Set where a limit cut the body: `wire` or `decoded`.
+    /// Why the body isn't whole, or wasn't sent as its head says: see [`Truncation`](crate::fetch::Truncation).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Each directive that took effect, with the tag or header line that gave it.
@@ -276,6 +276,11 @@ impl PageRecord {
         self.archived = false;
         self.lost_at = Some(at);
         true
+    }
+
+    /// Whether a part of the body may be missing.
+    pub fn is_cut(&self) -> bool {
+        self.truncated.as_deref().is_some_and(|why| !matches!(why, "framing" | "unfinished"))
     }
 
     /// When the page was last known to be as recorded.

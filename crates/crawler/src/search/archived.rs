@@ -168,7 +168,7 @@ impl Archive {
         let stored = self.response(place)?;
         let (fields, body) = decoded(&stored)?;
         let mut document = Response::of(fields.iter().map(|(name, value)| (&**name, &**value)), &body);
-        document.is_cut = record.truncated.is_some();
+        document.is_cut = record.is_cut();
         let url = CrawlUrl::parse(&record.url).ok()?;
         let input = ExtractInput {
             body: &body,

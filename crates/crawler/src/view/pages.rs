@@ -84,8 +84,9 @@ row! {
         tries: u8 [detail],
         /// Bytes of the body as sent.
         wire_bytes: u64 [unit = "bytes", detail],
-        /// The limit at which the body was truncated: `wire` or `decoded`.
-        truncated: Option<String> [null = "the body is complete", names, detail],
+        /// Why a part of the body is missing, or may be: `wire` or `decoded` (`limits.max_body`), `disconnect`, `coding`;
+        /// `framing` and `unfinished` if none is: see [bodies that end early](limits.md#fixed-limits).
+        truncated: Option<String> [null = "the body is complete and ends as announced", names, detail],
         /// Limits that were reached while reading the page, named as in [limits.md](limits.md#of-a-page).
         limits_hit: Vec<String> [detail],
         /// Directives that are invalid, or were applied although their value is

@@ -93,8 +93,8 @@ pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Res
     if !StatusClass::of(response.status).is_redirect() {
         return None;
     }
-    let location = response.header("location")?;
-    Some(CrawlUrl::join(&url.to_url(), location).map_err(|_| location.to_owned()))
+    let location = response.reference("location")?;
+    Some(CrawlUrl::join(&url.to_url(), &location).map_err(|_| location.into_owned()))
 }
 
 /// A redirect's target as a link.

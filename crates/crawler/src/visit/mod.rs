@@ -11,6 +11,7 @@ mod head;
 mod kept;
 mod outcome;
 mod page;
+mod part;
 mod read_pool;
 mod reread;
 mod revisit;
@@ -221,12 +222,9 @@ async fn attempt<F: Fetch, S: Store>(
         said,
         previous,
     };
-    let visited = read(context, page, response, requested).await;
-    let (event, held) = if let Some((visited, held)) = visited {
-        (Event::Page(Box::new(visited)), held)
-    } else {
-        let error = FetchError::new(ErrorKind::Parse, "reading the page failed");
-        (Event::Failed(error, evidence), BacklogBytes::default())
+    let (event, held) = match read(context, page, response, requested).await {
+        Ok((visited, held)) => (Event::Page(Box::new(visited)), held),
+        Err(error) => (Event::Failed(error, evidence), BacklogBytes::default()),
     };
     Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, captured: None, event })
 }
@@ -254,21 +252,23 @@ async fn read<F: Fetch, S: Store>(
     page: PageContext,
     response: Response,
     requested: Requested,
-) -> Option<(Visited, BacklogBytes)> {
+) -> Result<(Visited, BacklogBytes), FetchError> {
+    let failed = || FetchError::new(ErrorKind::Parse, "reading the page failed");
     let rules = Arc::clone(&context.pages);
     let bytes = response.body.len().max(response.wire_body.len());
-    let _place = context.pages.read_pool.place(bytes).await?;
+    let _place = context.pages.read_pool.place(bytes).await.ok_or_else(failed)?;
     let reading = move || {
         let _noted = rules.noted(&page.url, &response.body);
+        part::check(&page.url, &response)?;
         let mut visited = page::read(&rules, page, &response, requested);
         let held = rules.read_pool.hold(visited.measure());
-        (visited, held)
+        Ok((visited, held))
     };
     // Where reading takes less time than to wake another thread.
     if bytes <= read_pool::SMALL && context.pages.selectors.is_empty() {
-        return catch_unwind(AssertUnwindSafe(reading)).ok();
+        return catch_unwind(AssertUnwindSafe(reading)).map_err(|_| failed())?;
     }
-    tokio::task::spawn_blocking(reading).await.ok()
+    tokio::task::spawn_blocking(reading).await.map_err(|_| failed())?
 }
 
 /// The record of the last visit, in a crawl that visits again.

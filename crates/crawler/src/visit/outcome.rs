@@ -94,7 +94,10 @@ impl Requested {
             });
         let retry_after = fetch::retry_after(headers, ended.wall);
         let given_up = match answer {
-            Ok(response) => response.truncated == Some(Truncation::WireLimit),
+            Ok(response) => matches!(
+                response.truncated,
+                Some(Truncation::WireLimit | Truncation::Disconnect | Truncation::Coding)
+            ),
             Err(error) => error.status.is_some(),
         };
         Self { started, ended, bytes, status, retry_after, address, unreached, given_up }

@@ -1,5 +1,6 @@
 //! Reads one response: directives first, then only the content that they allow. CPU work, no waiting.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use meta::consent::page_statements;
@@ -52,7 +53,7 @@ pub(super) fn read(
     let class = StatusClass::of(response.status);
     let ok = class.is_success();
     let mut document = Document::of(response.lines(), &response.body);
-    document.is_cut = response.truncated.is_some();
+    document.is_cut = response.is_cut();
     let mut kept = Kept::new(&rules.limits);
     let content_type = document.content_type.as_deref().map(|value| kept.header(value));
     let readings = read_body(rules, base, response, &document);
@@ -139,10 +140,14 @@ pub(super) fn read(
         status: Some(response.status),
         error: match lie {
             Some(_) => Some("mime".to_owned()),
+            None if class.is_redirect() && redirect.is_none() => Some(NO_LOCATION.to_owned()),
             None => (class.is_error() || class == StatusClass::NotModified && previous.is_none())
                 .then(|| format!("http_{}", response.status)),
         },
-        detail: lie.map(|found| kept.header(&format!("sent as {}, but it is {found}", document.computed))),
+        detail: match lie {
+            Some(found) => Some(kept.header(&format!("sent as {}, but it is {found}", document.computed))),
+            None => particulars(response).map(str::to_owned),
+        },
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
         title: stored
@@ -161,10 +166,7 @@ pub(super) fn read(
         bytes: response.body.len() as u64,
         wire_bytes: response.wire_body.len() as u64,
         digest: store_text.then(|| crate::record::robots::digest(&response.body)),
-        truncated: response.truncated.map(|cut| match cut {
-            Truncation::WireLimit => "wire".to_owned(),
-            Truncation::DecodedLimit => "decoded".to_owned(),
-        }),
+        truncated: response.truncated.map(|why| why.as_str().to_owned()),
         directives: because.clone(),
         directive_warnings: warnings.iter().map(|warning| warned(warning, because, store_text)).collect(),
         indexed: ok && store_text && lie.is_none(),
@@ -328,6 +330,19 @@ fn about(directives: &Directives, page: &Extracted, url: &Url, kept: &mut Kept<'
     }
 }
 
+/// The error of a redirect that names no target.
+const NO_LOCATION: &str = "no_location";
+
+/// What the status of a response doesn't tell of it.
+fn particulars(response: &Response) -> Option<&'static str> {
+    if StatusClass::of(response.status).is_redirect() && response.reference("location").is_none() {
+        return Some("a redirect without Location");
+    }
+    let is_range =
+        response.status == 200 && fetch::is_whole_range(&response.headers, response.wire_body.len() as u64);
+    is_range.then_some("sent as 206, with the whole range")
+}
+
 /// Tells of the field lines that aren't valid HTTP.
 fn line_warnings(response: &Response) -> impl Iterator<Item = Warning> {
     let faults = response.response_head.as_deref().map(fetch::line_faults).unwrap_or_default();
@@ -357,7 +372,7 @@ fn speaking(headers: &[(String, String)], store_text: bool, kept: &mut Kept<'_>)
 }
 
 fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Document) -> Readings {
-    let link_headers: Vec<String> = response.headers_named("link").map(str::to_owned).collect();
+    let link_headers: Vec<String> = response.references("link").map(Cow::into_owned).collect();
     let input = ExtractInput {
         body: &response.body,
         content_type: document.content_type.as_deref(),
@@ -407,7 +422,7 @@ pub(super) fn exchange<'a>(
         version: response.version,
         headers: &response.headers,
         wire_body: &response.wire_body,
-        truncated: is_cut_on_the_wire(response).then_some(warc::Truncated::Length),
+        truncated: cut_on_the_wire(response),
         tls: response.tls.map(|tls| (tls.protocol, tls.cipher_suite)),
         ip: response.remote.map(|address| address.ip()),
         purpose: None,
@@ -431,11 +446,15 @@ fn without_validators(head: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// A body that was cut while it was decoded may still be whole as it was sent.
-fn is_cut_on_the_wire(response: &Response) -> bool {
+/// Why a body isn't whole as it was sent. One that was cut while it was decoded may still be.
+fn cut_on_the_wire(response: &Response) -> Option<warc::Truncated> {
     let announced = response.header("content-length").and_then(|length| length.trim().parse().ok());
-    response.truncated.is_some()
-        && announced.is_none_or(|length: u64| length > response.wire_body.len() as u64)
+    let is_shorter = || announced.is_none_or(|length: u64| length > response.wire_body.len() as u64);
+    match response.truncated? {
+        Truncation::Disconnect => Some(warc::Truncated::Disconnect),
+        Truncation::WireLimit | Truncation::DecodedLimit => is_shorter().then_some(warc::Truncated::Length),
+        Truncation::Framing | Truncation::Unfinished | Truncation::Coding => None,
+    }
 }
 
 fn select(

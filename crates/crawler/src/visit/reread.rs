@@ -9,7 +9,7 @@ use super::rules::PageRules;
 use super::visited::Visited;
 use crate::clock::Now;
 use crate::consent::SiteStatements;
-use crate::fetch::{BodyPermit, Response, Truncation, decode_body, field_lines_of};
+use crate::fetch::{BodyPermit, Response, Truncation, decode_body, field_lines_of, is_whole_range};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::url::CrawlUrl;
@@ -29,8 +29,11 @@ pub(crate) fn reread(
     let at: Timestamp = record.field("WARC-Date")?.parse().ok()?;
     let (head, body) = record.http()?;
     let line = std::str::from_utf8(head.split(|byte| *byte == b'\r').next()?).ok()?;
-    let status = line.split(' ').nth(1)?.parse().ok()?;
+    let mut status = line.split(' ').nth(1)?.parse().ok()?;
     let headers = field_lines_of(head);
+    if status == 206 && is_whole_range(&headers, body.len() as u64) {
+        status = 200;
+    }
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.filter_map(|(_, value)| std::str::from_utf8(value).ok()).collect();
     let encoding = (!codings.is_empty()).then(|| codings.join(","));
@@ -45,7 +48,10 @@ pub(crate) fn reread(
         wire_body: Bytes::copy_from_slice(body),
         body: whole,
         content_encoding: encoding,
-        truncated: cut.or_else(|| record.field("WARC-Truncated").map(|_| Truncation::WireLimit)),
+        truncated: cut.or_else(|| {
+            let why = record.field("WARC-Truncated")?;
+            Some(if why == "disconnect" { Truncation::Disconnect } else { Truncation::WireLimit })
+        }),
         remote: None,
         tls: None,
         response_head: Some(head.to_vec()),

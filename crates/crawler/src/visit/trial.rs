@@ -71,7 +71,7 @@ pub(super) async fn unless_it_dies<F: Fetch, S: Store>(
         url: url.to_string(),
         status: response.status,
         headers: response.headers.clone(),
-        is_cut: response.truncated.is_some(),
+        is_cut: response.is_cut(),
     };
     let end = match serde_json::to_string(&head) {
         Ok(head) => trials.run(head, response.body.clone()).await,

@@ -135,6 +135,56 @@ async fn field_lines_that_browsers_forgive_are_forgiven() {
 }
 
 #[tokio::test]
+async fn field_lines_with_control_characters_are_read_without_them() {
+    let bytes = "HTTP/1.1 200 OK\r\nX-Robots-Tag: noindex\x01\r\nretry-after\x0b: \x1b7\r\nContent-Length: 2\r\n\r\nok";
+    let response = page(bytes.into()).await;
+    assert_eq!(
+        (response.header("x-robots-tag"), response.header("retry-after")),
+        (Some("noindex"), Some("7"))
+    );
+    assert_eq!(response.body, "ok");
+}
+
+#[tokio::test]
+async fn bodies_whose_coding_or_length_is_wrong_are_whole_if_their_data_is() {
+    let text = b"<p>some text of a page</p>".repeat(1000);
+    let whole = gzip(&text);
+    let framed = |length: usize, wire: &[u8]| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        [head.as_bytes(), wire].concat()
+    };
+    let no_trailer = &whole[..whole.len() - 8];
+    for (bytes, truncated) in [
+        (framed(text.len(), &whole), Truncation::Framing),
+        (framed(text.len(), no_trailer), Truncation::Framing),
+        (framed(no_trailer.len(), no_trailer), Truncation::Unfinished),
+    ] {
+        let robots = Server::saying_once(bytes.clone()).await;
+        let response = fetch(settings(), &Server::saying_once(bytes).await, RequestKind::Page).await.unwrap();
+        assert!(response.body == text && response.truncated == Some(truncated), "{truncated:?}");
+        fetch(settings(), &robots, RequestKind::Robots).await.unwrap_err();
+    }
+    let cut = &whole[..whole.len() / 2];
+    let response = page(framed(cut.len(), cut)).await;
+    assert!(text.starts_with(&response.body) && !response.body.is_empty());
+    assert_eq!(response.truncated, Some(Truncation::Coding));
+}
+
+#[tokio::test]
+async fn a_206_with_the_whole_range_counts_as_200_for_a_page() {
+    for (range, status) in [("bytes 0-4/5", 200), ("bytes 0-4/6", 206), ("bytes 1-5/6", 206)] {
+        let bytes = format!(
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: {range}\r\nContent-Length: 5\r\n\r\nhello"
+        );
+        assert_eq!(page(bytes.clone().into()).await.status, status, "{range}");
+        let robots = fetch(settings(), &Server::saying_once(bytes).await, RequestKind::Robots).await.unwrap();
+        assert_eq!(robots.status, 206, "{range}");
+    }
+}
+
+#[tokio::test]
 async fn content_codings_are_undone_and_the_wire_is_kept() {
     let text = b"<p>some text of a page</p>".repeat(1000);
     for (coding, wire) in [

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crawler::fetch::{ErrorKind, FetchError, FetchSettings, HttpFetch, RequestKind};
+use crawler::fetch::{ErrorKind, FetchError, FetchSettings, HttpFetch, RequestKind, Truncation};
 
 use crate::server::{Server, bounded, fetch, request, settings};
 
@@ -68,18 +68,66 @@ async fn one_deadline_covers_silence_and_drips_in_head_and_body() {
 }
 
 #[tokio::test]
-async fn a_body_that_ends_too_early_is_truncated() {
-    for bytes in [
-        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
-        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloworld\r\n0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nhello",
+async fn a_body_that_ends_too_early_is_used_for_a_page_and_truncated_for_a_file_of_the_site() {
+    for (bytes, came) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", "hello"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", ""),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "hello"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", "hello"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", "hel"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5", "hello"),
     ] {
+        for purpose in [RequestKind::Page, RequestKind::Resource, RequestKind::Robots, RequestKind::SiteFile]
+        {
+            let server = Server::saying_once(bytes).await;
+            let http = HttpFetch::new(settings()).unwrap();
+            let answer = bounded(&http, server.request("/", purpose)).await;
+            let is_used = matches!(purpose, RequestKind::Page | RequestKind::Resource) && !came.is_empty();
+            match answer {
+                Ok(response) => {
+                    let said = (is_used, &response.body[..], response.truncated);
+                    assert_eq!(said, (true, came.as_bytes(), Some(Truncation::Disconnect)), "{bytes:?}");
+                }
+                Err(error) => {
+                    let said = (is_used, error.kind, error.status, error.received);
+                    let received = came.len() as u64;
+                    assert_eq!(
+                        said,
+                        (false, ErrorKind::Truncated, Some(200), received),
+                        "{bytes:?}: {error}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_chunk_is_a_protocol_error() {
+    for chunks in [
+        "zz\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhelloworld\r\n0\r\n\r\n",
+        "fffffffffffffffff\r\nhello",
+        "5\r\nhello\r\n-1\r\n",
+    ] {
+        let bytes = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
         let error = failure(&Server::saying_once(bytes).await).await;
-        assert_eq!((error.kind, error.status), (ErrorKind::Truncated, Some(200)), "{bytes:?}: {error}");
+        assert_eq!((error.kind, error.status), (ErrorKind::Protocol, Some(200)), "{chunks:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_control_character_in_a_field_that_frames_the_body_is_a_protocol_error() {
+    for field in [
+        "Content-Length: 5\x01",
+        "Content-Encoding: \x0cgzip",
+        "Location\x7f: /x",
+        "\x1bTransfer-Encoding: chunked",
+    ] {
+        let bytes = format!("HTTP/1.1 200 OK\r\nRetry-After: 7\x01\r\n{field}\r\n\r\nhello");
+        let error = failure(&Server::saying_once(bytes).await).await;
+        assert_eq!((error.kind, error.status), (ErrorKind::Protocol, Some(200)), "{field:?}: {error}");
+        assert!(error.headers.contains(&("retry-after".to_owned(), b"7".to_vec())), "{field:?}");
     }
 }
 

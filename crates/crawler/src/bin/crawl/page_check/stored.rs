@@ -93,7 +93,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
             .map_or_else(|| visit.record.headers.clone(), |found| found.headers.clone()),
         html: response.as_ref().map(|found| found.body.to_vec()),
         limits: settings.page.extract_limits(settings.limits.max_links_per_page),
-        is_cut: visit.record.truncated.is_some(),
+        is_cut: visit.record.is_cut(),
         closes_unread_head: matches!(
             settings.robots.dialect,
             robots::Dialect::Hardened | robots::Dialect::Strictest
