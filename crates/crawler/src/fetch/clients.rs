@@ -19,13 +19,14 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::Instant;
 
+use super::broken_http_2::BrokenHttp2;
 use super::connections::Connections;
 use super::connector::Connector;
 use super::dial::Aim;
 use super::guard::AddressGuard;
 use super::names::{DnsAnswer, Names};
 use super::resolver::{GuardedResolver, Rules};
-use super::{Booked, FetchSettings};
+use super::{Booked, FetchSettings, trust};
 use crate::clock::instant;
 use crate::deadline::Deadline;
 use crate::origin_cache::{Kind, OriginCache};
@@ -47,6 +48,7 @@ pub(super) type Client = legacy::Client<Connector, Empty<Bytes>>;
 pub(super) struct Clients {
     recipe: Recipe,
     kept: Arc<OriginCache>,
+    broken: BrokenHttp2,
 }
 
 impl Clients {
@@ -54,6 +56,7 @@ impl Clients {
     pub(super) fn new(settings: &FetchSettings, tls: rustls::ClientConfig, kept: Arc<OriginCache>) -> Self {
         let recipe = Recipe {
             settings: settings.clone(),
+            tls_of_http_1: Arc::new(trust::of_http_1(tls.clone())),
             tls: Arc::new(tls),
             resolver: GuardedResolver {
                 rules: Arc::new(Rules::new(&settings.resolve)),
@@ -68,7 +71,7 @@ impl Clients {
             },
             deadline: None,
         };
-        Self { recipe, kept }
+        Self { recipe, kept, broken: BrokenHttp2::default() }
     }
 
     /// Opens no connection after a deadline, and writes nothing on one.
@@ -79,6 +82,11 @@ impl Clients {
     /// Returns the guard of addresses.
     pub(super) fn guard(&self) -> &AddressGuard {
         &self.recipe.resolver.guard
+    }
+
+    /// The origins with which HTTP/2 doesn't work.
+    pub(super) fn broken_http_2(&self) -> &BrokenHttp2 {
+        &self.broken
     }
 
     /// Drops the client of an origin with all its connections.
@@ -114,7 +122,7 @@ impl Clients {
             return (kept.client.clone(), kept.connections.clone());
         }
         let connections = Connections::default();
-        let client = self.recipe.make(connections.clone());
+        let client = self.recipe.make(connections.clone(), self.broken.wants_http_1(origin));
         let kept = Kept { client: client.clone(), connections: connections.clone(), booked, born: now };
         self.kept.keep(Kind::Client, origin, Arc::new(kept), MEMORY);
         self.kept.limit(Kind::Client, settings.max_connections);
@@ -127,6 +135,7 @@ impl Clients {
 struct Recipe {
     settings: FetchSettings,
     tls: Arc<rustls::ClientConfig>,
+    tls_of_http_1: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
     deadline: Option<Deadline>,
 }
@@ -141,13 +150,13 @@ struct Kept {
 }
 
 impl Recipe {
-    fn make(&self, connections: Connections) -> Client {
+    fn make(&self, connections: Connections, http_1: bool) -> Client {
         let s = &self.settings;
         // Not longer than what the client itself reads of a header section.
         let max_head = s.max_header_bytes.saturating_mul(2);
         let connector = Connector::new(
             self.resolver.clone(),
-            Arc::clone(&self.tls),
+            Arc::clone(if http_1 { &self.tls_of_http_1 } else { &self.tls }),
             s.connect_timeout,
             max_head,
             connections,

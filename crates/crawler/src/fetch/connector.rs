@@ -99,7 +99,7 @@ impl Connector {
             MaybeHttpsStream::Http(_) => None,
             MaybeHttpsStream::Https(stream) => TlsUsed::of(stream.inner().get_ref().1),
         };
-        dial.establish();
+        dial.establish(is_http2);
         let max_head = (!is_http2).then_some(self.max_head);
         Ok(TokioIo::new(Recorded::new(stream, tls, max_head, self.connections.open(), self.deadline)))
     }

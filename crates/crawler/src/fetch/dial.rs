@@ -51,6 +51,7 @@ pub(super) struct Dial {
     aim: Aim,
     started: AtomicBool,
     established: AtomicBool,
+    http_2: AtomicBool,
     over: AtomicBool,
     end: Notify,
 }
@@ -61,6 +62,7 @@ impl Dial {
             aim,
             started: AtomicBool::new(false),
             established: AtomicBool::new(false),
+            http_2: AtomicBool::new(false),
             over: AtomicBool::new(false),
             end: Notify::new(),
         }
@@ -95,8 +97,9 @@ impl Dial {
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that a connection was made, TLS included.
-    pub(super) fn establish(&self) {
+    /// Notes that a connection was made, TLS included, and whether HTTP/2 was agreed on.
+    pub(super) fn establish(&self, is_http_2: bool) {
+        self.http_2.store(is_http_2, Ordering::Relaxed);
         self.established.store(true, Ordering::Relaxed);
     }
 
@@ -113,6 +116,11 @@ impl Dial {
     /// Whether the request reused a connection of an earlier one.
     pub(super) fn was_reused(&self) -> bool {
         !self.started.load(Ordering::Relaxed)
+    }
+
+    /// Whether the request made a connection of its own, for HTTP/2.
+    pub(super) fn made_http_2(&self) -> bool {
+        self.http_2.load(Ordering::Relaxed)
     }
 
     /// Whether there was a connection at all, TLS included.

@@ -27,6 +27,9 @@ pub struct FetchError {
     /// The server had closed, or now closed, a connection of an earlier request: it may have read this one all the
     /// same. The next request goes over a connection of its own. No failure of the host.
     pub stale: bool,
+    /// The origin can't be asked over HTTP/2: the same request is to be made again, and the fetcher makes it over HTTP/1.1. True once for
+    /// each origin. No failure of the host.
+    pub http_1: bool,
 }
 
 impl FetchError {
@@ -41,6 +44,7 @@ impl FetchError {
             headers: Vec::new(),
             received: 0,
             stale: false,
+            http_1: false,
         }
     }
 }

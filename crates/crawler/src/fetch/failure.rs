@@ -59,6 +59,33 @@ pub(super) fn is_stale(error: &ClientError) -> bool {
     is_cut || io_errors(error).any(|e| is_cut_off(e.kind()))
 }
 
+/// Whether a server has none of the protocols that it was offered (RFC 7301 section 3.2).
+pub(super) fn refuses_protocol(error: &ClientError) -> bool {
+    use rustls::AlertDescription::NoApplicationProtocol;
+    matches!(
+        find::<rustls::Error>(error),
+        Some(rustls::Error::AlertReceived(NoApplicationProtocol) | rustls::Error::NoApplicationProtocol)
+    )
+}
+
+/// Whether an origin can't be asked over HTTP/2: it says so (RFC 9113 section 7, HTTP_1_1_REQUIRED), breaks the protocol, fails within it, sends
+/// what HTTP/2 forbids, or closes a new connection (`made_http_2`) without a response.
+///
+/// False for what a working server says as well: that it has enough, or that it didn't take the request.
+pub(super) fn breaks_http_2(error: &ClientError, kind: ErrorKind, stage: Stage, made_http_2: bool) -> bool {
+    use h2::Reason;
+    if !matches!(kind, ErrorKind::Protocol | ErrorKind::Connection) {
+        return false;
+    }
+    match find::<h2::Error>(error).filter(|h2| !h2.is_io()) {
+        Some(h2) => !matches!(
+            h2.reason(),
+            Some(Reason::NO_ERROR | Reason::CANCEL | Reason::REFUSED_STREAM | Reason::ENHANCE_YOUR_CALM)
+        ),
+        None => made_http_2 && stage == Stage::Head && is_stale(error),
+    }
+}
+
 /// Whether a body ended before its length, or its last chunk, says so.
 pub(super) fn ends_early(error: &ClientError) -> bool {
     io_errors(error).any(|e| e.kind() == io::ErrorKind::UnexpectedEof)

@@ -22,7 +22,8 @@ use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded, Demand, End};
 use super::dial::{Aim, Dial};
 use super::failure::{
-    ClientError, Stage, are_ports_used_up, classify, ends_early, is_stale, is_unsent, without_source,
+    ClientError, Stage, are_ports_used_up, breaks_http_2, classify, ends_early, is_stale, is_unsent,
+    refuses_protocol, without_source,
 };
 use super::field_lines::field_lines;
 use super::head::{Identity, sent_url, written};
@@ -133,10 +134,7 @@ impl HttpFetch {
             let read =
                 spooling::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received).await;
             let (body, is_over) = read.map_err(|error| match error {
-                SpoolError::Body(error) => {
-                    let (kind, detail) = classify(&error, Stage::Body);
-                    FetchError::new(kind, &detail)
-                }
+                SpoolError::Body(error) => self.broken_body(&url, &error),
                 SpoolError::File(error) => {
                     let detail = format!("no temporary file for the body: {error}");
                     FetchError::new(ErrorKind::Local, &detail)
@@ -174,10 +172,7 @@ impl HttpFetch {
             read => read,
         };
         let (wire_body, wire_end) = read.map_err(|error| match error {
-            Unread::Client(error) | Unread::Early(_, error) => {
-                let (kind, detail) = classify(&error, Stage::Body);
-                FetchError::new(kind, &detail)
-            }
+            Unread::Client(error) | Unread::Early(_, error) => self.broken_body(&url, &error),
             Unread::InTheWay => {
                 let detail = format!(
                     "the body arrives at less than {LEAST_RATE} bytes a second, and others wait for the memory that it holds"
@@ -314,8 +309,24 @@ impl HttpFetch {
                 // Gives descriptors back, in a moment: each connection closes in a task of its own.
                 self.clients.close_idle();
             }
-            return Err(FetchError { stale, ..FetchError::new(kind, &detail) });
+            let (broken, origin) = (self.clients.broken_http_2(), origin_of(url));
+            if refuses_protocol(&error)
+                && let Some(kind) = broken.refuses_http_1(origin)
+            {
+                return Err(FetchError::new(kind, "HTTP/2 doesn't work, and the server has no HTTP/1.1"));
+            }
+            let http_1 =
+                breaks_http_2(&error, kind, Stage::Head, dial.made_http_2()) && broken.note(origin, kind);
+            return Err(FetchError { stale, http_1, ..FetchError::new(kind, &detail) });
         }
+    }
+
+    /// The error of a response whose body can't be read.
+    fn broken_body(&self, url: &Url, error: &ClientError) -> FetchError {
+        let (kind, detail) = classify(error, Stage::Body);
+        let http_1 = breaks_http_2(error, kind, Stage::Body, false)
+            && self.clients.broken_http_2().note(origin_of(url), kind);
+        FetchError { http_1, ..FetchError::new(kind, &detail) }
     }
 
     /// Refuses a response of status 2xx whose head says that it isn't wanted. Gives the limit of a media file or an archive, with the words for

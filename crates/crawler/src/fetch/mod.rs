@@ -9,6 +9,7 @@
 //! an address that the guard lets through.
 
 mod body_budget;
+mod broken_http_2;
 mod clients;
 mod connections;
 mod connector;

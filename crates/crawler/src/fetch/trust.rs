@@ -34,6 +34,12 @@ pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
     Ok(config)
 }
 
+/// The same for HTTP/1.1 alone.
+pub(super) fn of_http_1(mut config: ClientConfig) -> ClientConfig {
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
 /// As for fetching, but for HTTP/1.1 alone, without ALPN.
 #[cfg(feature = "object-storage")]
 pub(crate) fn tls_of_http_1() -> Result<ClientConfig, SetupError> {

@@ -45,7 +45,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     if let (Some(requested), Some(sent)) = (&mut requested, spool.as_ref().and_then(Spool::sent)) {
         requested.bytes = sent;
     }
-    let is_stale = answer.as_ref().is_err_and(|error| error.stale);
+    let is_stale = answer.as_ref().is_err_and(|error| error.stale || error.http_1);
     let has_other = booking.is_some_and(|booking| !booking.is_last);
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
     let answer = trial::unless_it_dies(context, url, purpose, answer).await;

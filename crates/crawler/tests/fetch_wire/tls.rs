@@ -38,6 +38,10 @@ enum Behaviour {
     Flood(Arc<AtomicUsize>),
     /// Answers every PING of HTTP/2 and sends more of its own, but never an answer; counts the connections that were closed.
     Pings(Arc<AtomicUsize>),
+    /// Offers both; answers "secret" over HTTP/1.1, and with these bytes over HTTP/2, then closes the connection.
+    Broken(Vec<u8>),
+    /// The same, but has HTTP/2 alone.
+    BrokenAlone(Vec<u8>),
 }
 
 /// Starts a server under the name `name`.
@@ -51,8 +55,12 @@ async fn serve(authority: &Authority, name: &str, behaviour: Behaviour) -> Socke
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
         .unwrap();
-    let protocol = if matches!(behaviour, Behaviour::Http1) { "http/1.1" } else { "h2" };
-    config.alpn_protocols = vec![protocol.into()];
+    let protocols: &[&str] = match behaviour {
+        Behaviour::Http1 => &["http/1.1"],
+        Behaviour::Broken(_) => &["h2", "http/1.1"],
+        _ => &["h2"],
+    };
+    config.alpn_protocols = protocols.iter().map(|protocol| (*protocol).into()).collect();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -64,6 +72,12 @@ async fn serve(authority: &Authority, name: &str, behaviour: Behaviour) -> Socke
                 match behaviour {
                     Behaviour::Http1 => speak_http1(stream).await,
                     Behaviour::Http2 => speak_http2(stream).await,
+                    Behaviour::Broken(_) if stream.get_ref().1.alpn_protocol() == Some(b"http/1.1") => {
+                        speak_http1(stream).await;
+                    }
+                    Behaviour::Broken(said) | Behaviour::BrokenAlone(said) => {
+                        break_http2(stream, &said).await;
+                    }
                     Behaviour::Flood(closed) => {
                         flood_http2(stream).await;
                         closed.fetch_add(1, Ordering::SeqCst);
@@ -99,21 +113,78 @@ async fn speak_http2(stream: Stream) {
     }
 }
 
+/// Sends SETTINGS and `said` as soon as a request came, and closes the connection.
+async fn break_http2(mut stream: Stream, said: &[u8]) {
+    let talk: std::io::Result<()> = async {
+        stream.read_exact(&mut [0; 24]).await?;
+        loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).await?;
+            let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+            stream.read_exact(&mut payload).await?;
+            if head[3] == 1 {
+                break;
+            }
+        }
+        stream.write_all(&frame(4, 0, 0, &[])).await?;
+        stream.write_all(said).await?;
+        stream.shutdown().await?;
+        // Until the client has read it all.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+        Ok(())
+    }
+    .await;
+    drop(talk);
+}
+
+/// One frame (RFC 9113 section 4.1).
+fn frame(kind: u8, flags: u8, stream_id: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream_id];
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// RST_STREAM with an error code (RFC 9113 section 7).
+fn reset(code: u32) -> Vec<u8> {
+    frame(3, 0, 1, &code.to_be_bytes())
+}
+
+/// Status 200 with one more field and no body.
+fn answer_with(name: &str, value: &str) -> Vec<u8> {
+    let field = [&[0x88, 0, name.len() as u8][..], name.as_bytes(), &[value.len() as u8], value.as_bytes()];
+    frame(1, 0b101, 1, &field.concat())
+}
+
+/// What servers that break HTTP/2 say.
+fn broken_http2() -> Vec<(&'static str, Behaviour)> {
+    const REQUIRED: u32 = 0xd;
+    let begun = |more: Vec<u8>| [frame(1, 0b100, 1, &[0x88]), more].concat();
+    vec![
+        ("required", Behaviour::Broken(reset(REQUIRED))),
+        ("goaway", Behaviour::Broken(frame(7, 0, 0, &[0, 0, 0, 0, 0, 0, 0, REQUIRED as u8]))),
+        ("internal", Behaviour::Broken(reset(2))),
+        ("in-body", Behaviour::Broken(begun(reset(2)))),
+        ("plain", Behaviour::Broken(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec())),
+        ("closes", Behaviour::Broken(Vec::new())),
+        ("connection", Behaviour::Broken(answer_with("connection", "close"))),
+        ("upgrade", Behaviour::Broken(answer_with("upgrade", "h2,h2c"))),
+        ("keep-alive", Behaviour::Broken(answer_with("keep-alive", "timeout=5"))),
+        ("control", Behaviour::Broken(answer_with("x-a", "b\x01"))),
+        ("alone", Behaviour::BrokenAlone(reset(REQUIRED))),
+        ("calm", Behaviour::Broken(reset(0xb))),
+    ]
+}
+
 /// Sends SETTINGS, HEADERS without an end, and CONTINUATION frames (RFC 9113 section 6.10) until the client closes.
 async fn flood_http2(stream: Stream) {
-    let frame = |kind: u8, stream_id: u8, payload: &[u8]| {
-        let mut bytes = vec![0, 0, payload.len() as u8, kind, 0, 0, 0, 0, stream_id];
-        bytes.extend_from_slice(payload);
-        bytes
-    };
     let (mut reader, mut writer) = tokio::io::split(stream);
     // What the client says isn't judged, but read, so that it is never the one that waits.
     let reading = tokio::spawn(async move { tokio::io::copy(&mut reader, &mut tokio::io::sink()).await });
-    let mut said = frame(4, 0, &[]);
+    let mut said = frame(4, 0, 0, &[]);
     // 0x88 is `:status: 200` in HPACK's static table.
-    said.extend(frame(1, 1, &[0x88]));
+    said.extend(frame(1, 0, 1, &[0x88]));
     // A literal field line without indexing, `a: b`.
-    let more = frame(9, 1, &[0x00, 1, b'a', 1, b'b']).repeat(50);
+    let more = frame(9, 0, 1, &[0x00, 1, b'a', 1, b'b']).repeat(50);
     while writer.write_all(&said).await.is_ok() && writer.flush().await.is_ok() {
         said.clone_from(&more);
     }
@@ -181,8 +252,13 @@ async fn start_servers(authority: &Authority) -> String {
         drop(conn);
     })
     .await;
+    let mut broken = Vec::new();
+    for (name, behaviour) in broken_http2() {
+        broken.push((name, serve(authority, &format!("{name}.example"), behaviour).await));
+    }
     [("one", one), ("two", two), ("wrong", wrong), ("flood", flood), ("pings", pings)]
         .into_iter()
+        .chain(broken)
         .chain([("count", count.addr), ("silent", silent.addr)])
         .map(|(name, addr)| format!("{name}.example:{addr}"))
         .collect::<Vec<_>>()
@@ -279,6 +355,42 @@ async fn fetch_as_the_child(servers: &str) {
     assert_eq!(error.kind, ErrorKind::Tls, "a certificate for another name: {error}");
     flooded(&http).await;
     pinged(servers).await;
+    broken(&http).await;
+}
+
+/// A host that can't be asked over HTTP/2 is to be asked again, over HTTP/1.1, and stays on it (RFC 9113 section 7).
+async fn broken(http: &HttpFetch) {
+    let ask =
+        async |name| bounded(http, request(&format!("https://{name}.example/"), RequestKind::Page)).await;
+    for (name, behaviour) in broken_http2() {
+        let error = ask(name).await.unwrap_err();
+        assert!(error.connected && !error.stale, "{name}: {error}");
+        match behaviour {
+            Behaviour::BrokenAlone(_) => {
+                assert!(error.http_1, "{name}: {error}");
+                for _ in 0..2 {
+                    let error = ask(name).await.unwrap_err();
+                    assert_eq!((error.kind, error.http_1), (ErrorKind::Protocol, false), "{name}: {error}");
+                }
+            }
+            _ if name == "calm" => {
+                assert!(!error.http_1, "{name}: {error}");
+                let error = ask(name).await.unwrap_err();
+                assert!(!error.http_1, "{name}: {error}");
+            }
+            _ => {
+                assert!(error.http_1, "{name}: {error}");
+                for _ in 0..2 {
+                    let response = ask(name).await.unwrap();
+                    assert_eq!(
+                        (response.version, &response.body[..]),
+                        ("HTTP/1.1", &b"secret"[..]),
+                        "{name}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// The end of a try that ran out of time is the end of its connection, though the server answers every probe; whatever other
