@@ -26,6 +26,7 @@ pub mod format;
 pub mod frontier;
 mod gunzip;
 pub mod ids;
+pub mod intents;
 pub mod job;
 pub mod ledger;
 pub mod link_outcome;

@@ -1,5 +1,6 @@
 //! kill -9 at random points, any number of times.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whole_program::output_dir::archived_responses;
@@ -24,14 +25,15 @@ fn killed_at_random_moments_it_resumes_without_loss() {
         HOSTS.iter().fold(Sites::new(), |sites, host| sites.tree(host, size, Duration::from_millis(10))),
     );
     let all: Vec<String> = sorted(HOSTS.iter().flat_map(|host| tree(host, size)).collect());
-    let mut running: Running = scene.crawl().start();
+    // Shorter than usual: the hosts of requests in flight wait for it after each kill.
+    let mut running: Running = scene.crawl().args(["--timeout", "1s"]).start();
     let (mut in_flight, mut hit) = (0, 0);
     for kill in 0..kills {
         // In the first moments nothing is there to be resumed; after that any moment will do.
         if kill == 0 {
             wait_for(&scene, 3);
         }
-        pause(Duration::from_millis(random.between(0, 400)));
+        pause(Duration::from_millis(random.between(0, 1_600)));
         let output = running.kill();
         in_flight += HOSTS.len();
         assert!(matches!(output.code, None | Some(0)), "kill {kill} of seed {seed}: {output}");
@@ -57,4 +59,92 @@ fn killed_at_random_moments_it_resumes_without_loss() {
     // What a kill costs: one request a host, under way or answered and not on record yet. No host is asked again before it is.
     assert!(again <= in_flight, "{again} pages were fetched again, {in_flight} were in flight (seed {seed})");
     scene.assert_polite();
+}
+
+/// How many requests for each URL the ledger has: all, and those that were interrupted.
+fn recorded(scene: &Scene) -> BTreeMap<String, (usize, usize)> {
+    let mut recorded: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for entry in scene.table("ledger") {
+        if entry["evidence"]["request"].is_null() {
+            continue;
+        }
+        let mut url = entry["url"].as_str().expect("a URL").to_owned();
+        // An answer for a robots.txt is entered under its origin.
+        if entry["layer"] == "robots" && !url.ends_with("/robots.txt") {
+            url += "/robots.txt";
+        }
+        let (all, interrupted) = recorded.entry(url).or_default();
+        *all += 1;
+        *interrupted += usize::from(entry["decision"] == "interrupted");
+    }
+    recorded
+}
+
+#[test]
+fn requests_in_flight_at_a_kill_are_in_the_ledger_and_none_overlaps() {
+    const SLOW: Duration = Duration::from_millis(700);
+    const TIMEOUT: Duration = Duration::from_secs(2);
+    let number = |name: &str, or: u64| std::env::var(name).map_or(or, |text| text.parse().expect("a number"));
+    let kills = number("WHOLE_PROGRAM_KILLS", 10).min(20);
+    let mut random = Random::new(number("WHOLE_PROGRAM_SEED", 1));
+    let size = 4 + kills as usize;
+    let scene = Scene::new(HOSTS.iter().fold(Sites::new(), |sites, host| sites.tree(host, size, SLOW)));
+    let mut running = scene.crawl().args(["--timeout", "2s"]).start();
+    wait_for(&scene, 1);
+    for _ in 0..kills {
+        // The first answers of a process take this long, its waits included.
+        pause(Duration::from_millis(random.between(0, 4_000)));
+        running.kill();
+        running = scene.resume().start();
+    }
+    running.wait(PATIENCE).expect(0);
+
+    // The server works on, whether somebody waits for it or not: its log says for how long.
+    scene.assert_polite();
+    let log = scene.server.log();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for request in &log {
+        *seen.entry(request.url()).or_default() += 1;
+    }
+    let recorded = recorded(&scene);
+    let mut interrupted = 0;
+    for (url, (all, of_kills)) in &recorded {
+        let seen = seen.get(url).copied().unwrap_or_default();
+        // One that was about to be sent may not have come.
+        assert!(
+            seen <= *all && *all - of_kills <= seen,
+            "{url}: {seen} seen, {all} recorded, {of_kills} interrupted"
+        );
+        interrupted += of_kills;
+    }
+    assert!(seen.keys().all(|url| recorded.contains_key(url)), "{seen:?} {recorded:?}");
+    assert!(interrupted > 0, "no kill met a request in flight");
+    // What was repeated waited until the one before it had timed out, and then for the delay.
+    for entry in scene.table("ledger").iter().filter(|entry| entry["decision"] == "interrupted") {
+        let started: f64 = entry["evidence"]["request"]["clock"].as_f64().expect("a time");
+        assert!(started >= 0.0 && entry["evidence"]["pause"]["reason"] == "restart", "{entry}");
+    }
+    for host in HOSTS {
+        let mut times: Vec<_> = log.iter().filter(|request| request.host == host).collect();
+        times.sort_by_key(|request| request.start);
+        for pair in times.windows(2).filter(|pair| pair[0].url() == pair[1].url()) {
+            let between = pair[1].start - pair[0].start;
+            assert!(between >= TIMEOUT, "{} after {between:?}", pair[1]);
+        }
+    }
+    scene.look("audit", &[]).expect(0);
+    let report = scene.look("report", &["--host", HOSTS[0]]).expect(0).stdout.clone();
+    let of_host =
+        recorded.iter().filter(|(url, _)| url.contains(HOSTS[0])).map(|(_, (_, of_kills))| of_kills);
+    let of_host = of_host.sum::<usize>();
+    if of_host > 0 {
+        assert!(report.contains(" in flight when the crawl was killed or stopped"), "{report}");
+    }
+    let (url, _) = recorded.iter().find(|(_, (_, of_kills))| *of_kills > 0).expect("one");
+    let explained = scene.look("explain", &[url]).stdout.clone();
+    assert!(explained.contains("interrupted"), "{explained}");
+    eprintln!(
+        "| kill -9 x {kills} beside a slow server | | {} requests seen, {interrupted} interrupted, none overlaps |",
+        log.len()
+    );
 }

@@ -66,7 +66,8 @@ fn a_hundred_and_fifty_names_on_one_address_are_hosts_of_their_own_unless_asked_
 #[expect(clippy::disallowed_methods, reason = "the program is killed after some requests")]
 fn quotas_and_addresses_hold_over_a_kill() {
     let scene = sites(4);
-    let running = scene.crawl_every("300ms").args(["--per-ip", "--max-rate", "2.5"]).start();
+    let running =
+        scene.crawl_every("300ms").args(["--per-ip", "--max-rate", "2.5", "--timeout", "2s"]).start();
     let killed = |running: whole_program::program::Running| {
         let count = scene.server.count();
         while scene.server.count() < count + 4 {

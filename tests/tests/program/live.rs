@@ -27,7 +27,8 @@ fn scene() -> Scene {
 
 /// Starts a crawl, and waits until some pages are on record.
 fn started(scene: &Scene) -> Running {
-    let running = scene.crawl().start();
+    // Hosts with a request in flight at a kill wait for as long.
+    let running = scene.crawl().args(["--timeout", "1s"]).start();
     wait_for(scene, 40);
     pause(Duration::from_millis(300));
     running

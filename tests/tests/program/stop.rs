@@ -89,6 +89,14 @@ fn a_second_signal_stops_at_once_and_resume_still_works() {
     running.signal("TERM");
     let output = running.wait(Duration::from_secs(5));
     output.expect(12);
+    let ledger = scene.table("ledger");
+    let interrupted: Vec<_> = ledger.iter().filter(|entry| entry["decision"] == "interrupted").collect();
+    let [interrupted] = &interrupted[..] else { panic!("{interrupted:?}") };
+    assert_eq!(
+        (&interrupted["url"], &interrupted["reason"]),
+        (&"http://slow.test/".into(), &"stopped".into())
+    );
+    assert!(interrupted["evidence"]["request"].is_object(), "{interrupted}");
     let running = scene.resume().start();
     wait_for(&scene, 12);
     drop(running.kill());

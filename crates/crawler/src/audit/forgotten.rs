@@ -68,12 +68,15 @@ pub(super) fn judge<S: Store>(store: &S) -> Result<Check, AuditError> {
         // What can't be read is a fault of the chain, and reported there.
         let Ok(block) = ledger::read(&pair?.1) else { continue };
         for entry in block.decisions {
-            if !matches!(entry.decision, Decided::Fetched | Decided::Retry | Decided::Failed) {
-                continue;
-            }
-            if forgotten.since(&entry.url).is_some_and(|since| entry.at > since) {
+            let at = match (&entry.decision, &entry.evidence.request) {
+                (Decided::Fetched | Decided::Retry | Decided::Failed, _) => entry.at,
+                // It is entered by the process after the one that sent it.
+                (Decided::Interrupted, Some(request)) => request.started,
+                _ => continue,
+            };
+            if forgotten.since(&entry.url).is_some_and(|since| at > since) {
                 check.case();
-                check.broken(&entry.url, Some(entry.at), "it was requested after it was forgotten");
+                check.broken(&entry.url, Some(at), "it was requested after it was forgotten");
             }
         }
     }

@@ -205,14 +205,17 @@ impl Reading {
         self.orders.extend(Given::read(&entry, self.run));
         let Decision { at, url, host, decision, layer, evidence, .. } = entry;
         let clock = evidence.clock;
-        if decision == Decided::Paused
+        let is_interrupted = decision == Decided::Interrupted;
+        if (decision == Decided::Paused || is_interrupted)
             && let Some(pause) = &evidence.pause
         {
             let reason = pause.reason.to_string();
             self.pause(&host, Pause { run: self.run, clock, at, length: pause.length, reason }, place)?;
         }
         let ended = evidence.request.as_ref().map(|request| request.clock + request.took);
-        if let Some(mono) = ended.max(clock) {
+        // Of an interrupted one, only its beginning was within the run.
+        let begun = evidence.request.as_ref().map(|request| request.clock);
+        if let Some(mono) = if is_interrupted { begun } else { ended.max(clock) } {
             let run = self.runs.of(self.run);
             run.last = run.last.max(mono);
         }

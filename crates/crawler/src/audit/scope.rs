@@ -336,7 +336,7 @@ impl<'a> Reading<'a> {
         let is_success =
             entry.decision == Decided::Fetched && matches!(entry.reason, Reason::Http(200..=299));
         let mut flags = if is_success { IS_SUCCESS } else { 0 };
-        if entry.decision == Decided::Asked {
+        if matches!(entry.decision, Decided::Asked | Decided::Interrupted) {
             flags |= MAY_BE_SITEMAP;
         }
         if let Some(bounds) = self.known(self.begun)

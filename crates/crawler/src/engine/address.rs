@@ -83,6 +83,11 @@ impl Addresses {
         Self { taken: Some(Taken::new(pool)), ..Self::new(delay, Duration::ZERO) }
     }
 
+    /// None is asked before `until`.
+    pub(super) fn rest_until(&mut self, until: Duration) {
+        self.open_from = self.open_from.max(until);
+    }
+
     /// Notes the addresses of a host from a look-up. It stays booked where it was, if that is still one of them; else the next
     /// host that waits there has its turn, which is returned as by [`Addresses::free`].
     pub(super) fn know(

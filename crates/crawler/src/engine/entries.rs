@@ -30,6 +30,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
     pub(super) fn decide(&mut self, mut decision: Decision) {
         let has_clock = decision.evidence.pause.is_some() || decision.layer == Layer::Robots;
+        // Of what another process was in the middle of, its clock is entered.
+        let has_clock = has_clock && decision.decision != Decided::Interrupted;
         if has_clock && decision.evidence.robots.is_none() {
             decision.evidence = decision.evidence.with_clock(self.clock.now().mono);
         }
@@ -157,8 +159,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Enters a request that was interrupted: it may have reached its host.
-    pub(super) fn enter_interrupted(&mut self, lease: &Lease, now: Now) {
+    /// Enters a visit that was aborted, where requests aren't noted before they are sent: its request may have reached the host.
+    pub(super) fn enter_cut_off(&mut self, lease: &Lease, now: Now) {
         let words = "the request may have reached the host; the URL stays queued";
         self.decide(about(lease, now, Decided::CutOff, Layer::Stop, PlainReason::Stopped, words.into()));
     }

@@ -11,7 +11,7 @@ use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, RobotsFetch, Settlement, Work};
 use crate::post::HopAnswer;
 use crate::record::{
-    Decided, Layer, PageRecord, PlainReason, RobotsEvidence, SitemapRecord, SitemapState, link_key,
+    Decided, Evidence, Layer, PageRecord, PlainReason, RobotsEvidence, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::RobotsStep;
 use crate::store::{Store, Tree};
@@ -56,9 +56,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.gates.shortage.passed(lease, false);
         self.touch(64);
         let delay = self.frontier.gap(lease.host);
-        let settlement = Settlement::finished(now.mono + delay.length, delay).after_request();
+        let mut settlement = Settlement::finished(now.mono + delay.length, delay).after_request();
+        let request = self.request_of_panicked(lease);
+        settlement.host.counts.requests = u64::from(request.is_some());
+        self.totals.requests += settlement.host.counts.requests;
         self.frontier.complete(lease, settlement);
-        self.decided(lease, now, Decided::Failed, Layer::Fetch, PlainReason::Internal, "the visit panicked");
+        let evidence = Evidence::from("the visit panicked").with_request(request);
+        self.decided(lease, now, Decided::Failed, Layer::Fetch, PlainReason::Internal, evidence);
         let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
         match &lease.work {
             Work::Visit(item) => {
@@ -90,8 +94,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
         let now = self.clock.now();
         self.reports.done.over += running.len() as u64;
-        for (_, lease) in running.drain() {
-            self.enter_interrupted(&lease, now);
+        let running = running.drain().map(|(_, lease)| lease).collect();
+        for lease in self.enter_aborted(running) {
+            if self.intents.is_none() {
+                self.enter_cut_off(&lease, now);
+            }
             let delay = self.frontier.gap(lease.host);
             let settlement = Settlement::untouched(now.mono + delay.length, delay).after_request();
             self.frontier.complete(&lease, settlement);

@@ -75,6 +75,13 @@ impl Gates {
         Some(why)
     }
 
+    /// Has no address be asked before `until`, where hosts of one address take turns: a request to one of them may be in flight.
+    pub(super) fn rest_addresses(&mut self, until: Duration) {
+        if let Some(addresses) = &mut self.addresses {
+            addresses.rest_until(until);
+        }
+    }
+
     /// Whether the address of a host is free: the slot is taken then. None where hosts on one address don't wait for each other.
     pub(super) fn turn(&mut self, host: HostId, now: Now) -> Option<Turn> {
         Some(self.addresses.as_mut()?.turn(host, now))

@@ -15,6 +15,7 @@ use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals, Unsynced};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
+use crate::intents::Place;
 use crate::store::{Store, StoreError, Tree};
 use crate::warc::{Position, WrittenFile};
 
@@ -36,6 +37,8 @@ pub(super) struct Group<S> {
     committer: Option<Committer<S>>,
     store: Arc<S>,
     pub(super) batch: Batch,
+    /// Where the requests of the batch are noted.
+    pub(super) places: Vec<Place>,
     /// About how many bytes wait, encoded.
     pub(super) bytes: usize,
     /// When the first of it came; none where nothing waits.
@@ -69,6 +72,7 @@ impl<S: Store> Group<S> {
             store: Arc::clone(committer.store()),
             committer: Some(committer),
             batch: Batch::default(),
+            places: Vec::new(),
             bytes: 0,
             since: None,
             began: Duration::ZERO,
@@ -100,6 +104,8 @@ pub(super) struct Committing<S> {
     generation: u64,
     totals: Totals,
     batch: Option<Batch>,
+    /// Where its requests are noted.
+    places: Vec<Place>,
     result: Result<Option<Unsynced>, CommitError>,
 }
 
@@ -180,7 +186,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.since = None;
         self.group.began = now.mono;
         let totals = batch.totals;
-        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(None) }))
+        let places = std::mem::take(&mut self.group.places);
+        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), places, result: Ok(None) }))
     }
 
     /// Takes note of a commit that was written: hosts that wait for it may be asked.
@@ -191,6 +198,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
         self.group.committer = Some(done.committer);
         let unsynced = done.result?;
+        done.places.into_iter().for_each(Place::settle);
         self.frontier.committed(done.generation);
         self.reports.done.commits += 1;
         self.group.busy.measure();

@@ -11,6 +11,7 @@ mod failure;
 mod gates;
 mod group;
 mod hops;
+mod interrupted;
 mod lifecycle;
 mod limits;
 mod links;
@@ -72,6 +73,7 @@ use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{FingerprintSet, Frontier, Lease, Opening};
+use crate::intents::Intents;
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::scope::Scope;
@@ -115,6 +117,8 @@ pub struct Engine<F, S> {
     hops: hops::Hops,
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
+    /// Where requests are noted before they are sent.
+    intents: Option<Arc<Intents>>,
     /// The pages that URLs were found on lately.
     urls: UrlsOfPages,
     /// What is judged again at the start of the run, where settings are different.
@@ -154,7 +158,7 @@ pub(crate) fn write_scope_added(urls: Vec<String>) -> Result<Vec<u8>, serde_json
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes up the crawl that the store holds; an empty store is a new one.
     ///
-    /// Errors: what the store holds can't be read, or the pauses of an earlier process can't.
+    /// Errors: what the store holds can't be read.
     pub fn open(
         settings: EngineSettings,
         context: Arc<VisitContext<F, S>>,
@@ -162,7 +166,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         mut scope: Scope,
         parts: EngineParts<S>,
     ) -> Result<Self, CommitError> {
-        let EngineParts { committer, listener, pauses, orders, skipped_urls, partition } = parts;
+        let EngineParts { committer, listener, pauses, intents, orders, skipped_urls, partition } = parts;
+        let (intents, left) = intents.unzip();
         let PartitionParts { post, deadline, allowance, pool, addresses } = partition;
         let clock = context.clock;
         let now = clock.now();
@@ -246,13 +251,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             next_due: Some(jiff::Timestamp::MIN),
             hops: hops::Hops::default(),
             pauses,
+            intents,
             urls: UrlsOfPages::new(URLS_REMEMBERED[usize::from(post.is_some())]),
             skipped_urls,
             steers,
             post,
             careful,
         };
-        engine.restore_pauses()?;
+        engine.enter_left(left.unwrap_or_default())?;
         engine.park_slow()?;
         Ok(engine)
     }

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::{AddressPool, Allowance, Listener, Pool, Post, Steer};
 use crate::commit::Committer;
 use crate::deadline::Deadline;
+use crate::intents::{Intent, Intents};
 use crate::pauses::PauseLog;
 use crate::view::View;
 
@@ -18,6 +19,8 @@ pub struct EngineParts<S> {
     pub listener: Listener,
     /// Pauses that hosts asked for, noted before they are on record. The engine restores the rest of those that an earlier process noted.
     pub pauses: Option<Arc<PauseLog>>,
+    /// Where each request is noted before it is sent, and what an earlier process left there: requests that aren't on record are entered.
+    pub intents: Option<(Arc<Intents>, Vec<Intent>)>,
     /// Orders of the user while the crawl runs.
     pub orders: Option<mpsc::UnboundedReceiver<Steer>>,
     /// The skipped URLs, to be judged again at the start of the run where [`EngineSettings::changed`](super::EngineSettings) names
@@ -28,12 +31,13 @@ pub struct EngineParts<S> {
 }
 
 impl<S> EngineParts<S> {
-    /// A crawl of its own that nobody steers and whose pauses nobody notes.
+    /// A crawl of its own that nobody steers and whose pauses and requests nobody notes.
     pub fn new(committer: Committer<S>, listener: Listener) -> Self {
         Self {
             committer,
             listener,
             pauses: None,
+            intents: None,
             orders: None,
             skipped_urls: None,
             partition: PartitionParts::default(),

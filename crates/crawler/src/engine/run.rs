@@ -13,6 +13,7 @@ use crate::clock::{Clock, Now};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
+use crate::intents::Place;
 use crate::store::{Store, StoreError};
 use crate::visit::{self, Outcome};
 
@@ -166,6 +167,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let settings = self.settings.run.as_ref().map(|(run, _)| run.clone());
         self.close_queues();
         self.enter_start(now)?;
+        self.restore_pauses()?;
         if let Some(settings) = settings {
             self.rejudge(&settings, stop)?;
         }
@@ -220,12 +222,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn spawn_visits(&mut self, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
         while run.stopping.is_none() && self.may_ask(&run.leases, now) {
             let Some(permit) = self.frontier.lease(now)? else { break };
-            let Some((permit, of)) = self.let_pass(permit, now)? else { continue };
+            let Some((mut permit, of)) = self.let_pass(permit, now)? else { continue };
             self.reports.done.begun += 1;
             run.end_entered = false;
             let lease = permit.lease().clone();
             if of == Use::Request {
                 self.suspect_first(&lease);
+                if let Some(intents) = &self.intents {
+                    permit.note_in(Place::new(intents, self.totals.runs));
+                }
             }
             let context = Arc::clone(&self.context);
             let (only_judge, parts) = (self.settings.plan, self.sitemaps.parts());

@@ -36,8 +36,14 @@ pub(super) struct Judge {
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
-    pub(super) fn settle(&mut self, permit: Permit, mut outcome: Outcome) -> Result<(), CommitError> {
+    pub(super) fn settle(&mut self, mut permit: Permit, mut outcome: Outcome) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
+        if let Some(place) = permit.take_place() {
+            match outcome.request {
+                Some(_) => self.group.places.push(place),
+                None => place.erase(),
+            }
+        }
         self.touch(64);
         self.reports.done.visit(&outcome.event);
         let (request, now) = (outcome.request.as_ref(), self.clock.now());

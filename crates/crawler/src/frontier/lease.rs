@@ -10,6 +10,7 @@ use super::item::QueuedUrl;
 use super::state::{HostDelta, HostState};
 use crate::address::{AddressClass, Booked};
 use crate::ids::HostId;
+use crate::intents::Place;
 use crate::pace::{Delay, DelayReason};
 use crate::record::SitemapRecord;
 use crate::trap::BudgetExceeded;
@@ -52,24 +53,50 @@ use crate::url::CrawlUrl;
 /// }
 /// ```
 ///
-/// ```compile_fail,E0423
+/// ```compile_fail,E0451
 /// # use crawler::frontier::{Lease, Permit};
 /// fn made(lease: Lease) -> Permit {
-///     Permit(lease)
+///     Permit { lease, place: None }
 /// }
 /// ```
 #[derive(Debug)]
-pub struct Permit(pub(super) Lease);
+pub struct Permit {
+    lease: Lease,
+    place: Option<Place>,
+}
 
 impl Permit {
+    pub(super) fn new(lease: Lease) -> Self {
+        Self { lease, place: None }
+    }
+
     /// What the permit is for.
     pub fn lease(&self) -> &Lease {
-        &self.0
+        &self.lease
+    }
+
+    pub(super) fn into_lease(self) -> Lease {
+        self.lease
     }
 
     /// Returns where the host is booked.
     pub fn book(&mut self, booking: Option<Booking>) {
-        self.0.booking = booking;
+        self.lease.booking = booking;
+    }
+
+    /// Has the request noted there before it is sent.
+    pub(crate) fn note_in(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    /// Where the request is to be noted before it is sent.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// Takes what [`Permit::note_in`] put in.
+    pub(crate) fn take_place(&mut self) -> Option<Place> {
+        self.place.take()
     }
 }
 
@@ -206,7 +233,7 @@ impl Permit {
     pub(crate) fn of_a_test() -> Self {
         let url = CrawlUrl::parse("http://a.test/").unwrap();
         let work = Work::Visit(QueuedUrl::seed(&url));
-        Self(Lease {
+        Self::new(Lease {
             host: HostId(0),
             token: 0,
             url,

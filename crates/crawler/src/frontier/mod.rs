@@ -470,7 +470,7 @@ impl<S: Store> Frontier<S> {
         let host = &self.hosts[id];
         let class = Arc::clone(&host.class);
         let state = host.state();
-        Permit(Lease { host: id, token: host.token, url, work, rested, class, booking: None, state })
+        Permit::new(Lease { host: id, token: host.token, url, work, rested, class, booking: None, state })
     }
 
     /// The URL that the host's next visit is for.
@@ -535,7 +535,7 @@ impl<S: Store> Frontier<S> {
     /// Takes a permit back with what became of it.
     #[expect(clippy::needless_pass_by_value, reason = "a settled permit must be gone")]
     pub fn settle(&mut self, permit: Permit, settlement: Settlement) -> Completion {
-        self.complete(&permit.0, settlement)
+        self.complete(&permit.into_lease(), settlement)
     }
 
     /// As [`Frontier::settle`], by the lease's plain value: for a permit that was lost with the task that held it.

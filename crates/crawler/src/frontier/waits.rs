@@ -54,6 +54,18 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
+    /// Counts a request whose end isn't known, for a robots.txt or not, and has its host wait until `not_before` at least. The host is in memory.
+    pub fn count_interrupted(&mut self, id: HostId, is_robots: bool, not_before: Duration, wait: Delay) {
+        let host = self.host_mut(id);
+        host.counts.requests += 1;
+        host.counts.robots_requests += u64::from(is_robots);
+        if not_before > host.not_before {
+            host.not_before = not_before;
+            host.wait = wait;
+        }
+        self.schedule_if_idle(id);
+    }
+
     /// How long a host in memory pauses yet; nothing where it waits for its ordinary gap.
     pub fn pause_of(&self, id: HostId, now: Now) -> Duration {
         match self.hosts.slot(id).host() {

@@ -48,6 +48,7 @@ use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::{self, new_key};
 pub use crate::format::{FORMAT, FormatError, read_key};
+use crate::intents::Intents;
 use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
@@ -334,6 +335,9 @@ impl Job {
         let keeps_index = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
+        let (timeout, longest) = (settings.fetch.timeout, settings.limits.max_url_length);
+        let (intents, left) = Intents::open(dir.root(), timeout, longest)?;
+        let intents = Arc::new(intents);
         // Pages are fetched again whose bodies were lost, in a power failure or with the disk of a worker.
         let has_lost = store.get(Tree::Meta, LOST)?.is_some();
         let context = Arc::new(VisitContext {
@@ -359,6 +363,7 @@ impl Job {
         let engine = EngineSettings { run: Some(self.run), changed, ..engine_settings(settings, self.key) };
         let parts = EngineParts {
             pauses: Some(pauses),
+            intents: Some((Arc::clone(&intents), left)),
             orders: self.orders,
             skipped_urls,
             ..EngineParts::new(committer, listener)
@@ -387,6 +392,7 @@ impl Job {
                 return Err(error.into());
             }
         };
+        intents.finish();
         if !matches!(summary.end, End::Forced) {
             // Whatever didn't come to an end is read alone next time.
             pages.suspects.finish();

@@ -74,6 +74,8 @@ words! {
         Ended = "ended",
         /// A request was under way when a run was stopped.
         CutOff = "cut_off",
+        /// A request was under way when its process was stopped or killed: it may have reached the host.
+        Interrupted = "interrupted",
         /// A link was queued, or known already.
         Link = "link",
         /// The gap before a host's next request.

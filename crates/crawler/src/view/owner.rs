@@ -39,6 +39,8 @@ pub struct OwnerReport {
     pub requests: u64,
     /// Requests of which the ledger has the times: what is said of overlaps, pauses and denied URLs is computed from these.
     pub recorded_requests: u64,
+    /// Requests that were in flight when the crawl was killed or stopped at once: they may have reached the host.
+    pub interrupted: u64,
     /// Requests that were sent before the answer to an earlier one of the same run was complete.
     pub overlaps: u64,
     /// Requests for robots.txt.
@@ -142,6 +144,7 @@ impl View {
             last_request: None,
             requests: record.counts.requests,
             recorded_requests: 0,
+            interrupted: 0,
             overlaps: 0,
             robots_requests: record.counts.robots_requests,
             pages: record.counts.pages,

@@ -41,13 +41,17 @@ impl View {
                 }
                 let Some(made) = decision.evidence.request else { continue };
                 report.recorded_requests += 1;
+                let is_interrupted = decision.decision == Decided::Interrupted;
+                report.interrupted += u64::from(is_interrupted);
                 let RequestMade { started, took, .. } = made;
                 let at = Moment(started);
                 report.first_request = report.first_request.map(|first| first.min(at)).or(Some(at));
                 report.last_request = report.last_request.map(|last| last.max(at)).or(Some(at));
                 requests.push(0, run, &made)?;
                 met.push_parts(&[&url, &time_key(started), &[REQUESTED]])?;
-                slow(&mut report.slowest, decision.url, took, started);
+                if !is_interrupted {
+                    slow(&mut report.slowest, decision.url, took, started);
+                }
             }
         }
         self.read_gaps(requests, report)?;

@@ -57,6 +57,13 @@ impl OwnerReport {
         } else if self.requests > 0 && self.overlaps == 0 {
             writeln!(out, "- never more than one request at a time")?;
         }
+        if self.interrupted > 0 {
+            let (requests, were) = (count(self.interrupted, "request"), were(self.interrupted));
+            writeln!(
+                out,
+                "- {requests} {were} in flight when the crawl was killed or stopped, and may have reached the host"
+            )?;
+        }
         if self.overlaps > 0 {
             let (requests, were) = (count(self.overlaps, "request"), were(self.overlaps));
             writeln!(out, "- {requests} {were} sent before an earlier response was complete")?;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Requested, VisitContext, trial};
-use crate::clock::Now;
-use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind, Spool};
-use crate::frontier::{Permit, Work};
+use crate::clock::{Clock, Now};
+use crate::fetch::{Booked, ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind, Spool};
+use crate::frontier::{Lease, Permit, Work};
+use crate::intents::{Aim, Intent, Place};
 use crate::store::Store;
 use crate::url::CrawlUrl;
 
@@ -38,6 +39,9 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let spool = request.spool.clone();
     request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();
+    if let Some(place) = permit.place() {
+        place.note(intent(place, permit.lease(), url, purpose, started, context.clock));
+    }
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
     let is_closed = answer.as_ref().is_err_and(|error| error.kind == ErrorKind::BlockedAddress);
@@ -50,4 +54,41 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
     let answer = trial::unless_it_dies(context, url, purpose, answer).await;
     Answered { answer, ended, requested, again, spool }
+}
+
+/// What is noted of a request before it is sent.
+fn intent(
+    place: &Place,
+    lease: &Lease,
+    url: &CrawlUrl,
+    purpose: RequestKind,
+    started: Now,
+    clock: Clock,
+) -> Intent {
+    let micros = |length: std::time::Duration| u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+    let aim = match (purpose, &lease.work) {
+        (RequestKind::Robots, Work::RobotsFetch(of)) if of.origin != url.origin() => {
+            Aim::RobotsOf(of.origin.to_string())
+        }
+        (RequestKind::Robots, _) => Aim::Robots,
+        (RequestKind::SiteFile, _) => Aim::SiteFile,
+        _ => Aim::Url,
+    };
+    Intent {
+        run: place.run(),
+        number: lease.state.counts.requests,
+        host: lease.url.host().to_owned(),
+        url: url.to_string(),
+        aim,
+        started_us: started.wall.as_microsecond(),
+        clock_us: micros(started.mono),
+        boot: clock.boot(),
+        timeout_ms: u64::try_from(place.timeout().as_millis()).unwrap_or(u64::MAX),
+        gap_us: micros(lease.state.waited.length),
+        gap_why: lease.state.waited.why,
+        address: lease.booking.and_then(|booking| match booking.at {
+            Booked::At(address) => Some(address),
+            Booked::Nowhere => None,
+        }),
+    }
 }

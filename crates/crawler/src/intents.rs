@@ -1,0 +1,506 @@
+//! Requests that are in flight, each noted before it is sent.
+//!
+//! A request is entered in the ledger when it has ended. A process that is killed before leaves no entry, although the server has seen the request and
+//! may still work on it. So the intent to send it is written to a file first, one slot for each request in flight; the file isn't synced, since the
+//! system's copy of it survives the process. A slot is free again once the entry of its request is committed, and keeps its content until another
+//! request takes it. Whether an intent in the file is open is seen from the database: as many requests of its host are on record as when it was written.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Boot;
+use crate::pace::{Delay, DelayReason};
+use crate::store::StoreError;
+
+/// The file's name in the output directory.
+pub const FILE: &str = "in-flight";
+
+/// How the file begins: its form, and the bytes of a slot, big-endian. The slots follow, from the first multiple of their size on.
+const FORM: &[u8; 12] = b"in-flight 1\n";
+
+/// Before the bytes of an intent: their number and the beginning of their BLAKE3 hash.
+const HEAD: usize = 4 + 8;
+
+/// Slots at most, written and read. More requests are never in flight.
+const MOST: u64 = 65_536;
+
+/// Bytes of a slot: at most, and a multiple of the unit in which the system keeps a file.
+const LARGEST: usize = 128 << 10;
+const UNIT: usize = 4_096;
+
+/// Bytes of intents that are read from a file, which somebody else may have made.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What an intent takes beside its URL: names of two hosts, and numbers.
+const BESIDE_URL: usize = 1_024;
+
+/// What a request is for, as far as its entry in the ledger depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Aim {
+    /// A page, a resource or a sitemap.
+    Url,
+    /// The robots.txt of the URL's own origin.
+    Robots,
+    /// A hop of the robots.txt of this origin.
+    RobotsOf(String),
+    /// A file in which the site speaks of the uses of its pages.
+    SiteFile,
+}
+
+/// A request that is about to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// The number of the crawl's run.
+    pub run: u64,
+    /// How many requests to the host were on record.
+    pub number: u64,
+    /// The host.
+    pub host: String,
+    /// The URL.
+    pub url: String,
+    /// What for.
+    pub aim: Aim,
+    /// When, in microseconds since 1970, UTC.
+    pub started_us: i64,
+    /// When, in microseconds since the run began.
+    pub clock_us: u64,
+    /// When, on the machine's own clock.
+    pub boot: Option<Boot>,
+    /// How long it may take: `fetch.timeout`, in milliseconds.
+    pub timeout_ms: u64,
+    /// The delay that it waited for, in microseconds.
+    pub gap_us: u64,
+    /// What set that delay.
+    pub gap_why: DelayReason,
+    /// Where the host is booked, if hosts of one address take turns.
+    pub address: Option<IpAddr>,
+}
+
+impl Intent {
+    /// How long it may take.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// For how long from now the request may still be in flight. As long as it may take, if it is unknown how much time has passed.
+    pub fn remaining(&self, now: Option<Boot>) -> Duration {
+        let passed = now.and_then(|now| now.since(self.boot)).unwrap_or_default();
+        self.timeout().saturating_sub(passed)
+    }
+
+    /// When it was sent.
+    pub fn started(&self) -> Timestamp {
+        Timestamp::from_microsecond(self.started_us).unwrap_or_default()
+    }
+
+    /// The same, since its run began.
+    pub fn clock(&self) -> Duration {
+        Duration::from_micros(self.clock_us)
+    }
+
+    /// The delay that it waited for.
+    pub fn gap(&self) -> Delay {
+        Delay { length: Duration::from_micros(self.gap_us), why: self.gap_why }
+    }
+}
+
+/// The file of a crawl's requests in flight.
+#[derive(Debug)]
+pub struct Intents {
+    path: PathBuf,
+    timeout: Duration,
+    /// Bytes of a slot.
+    slot: usize,
+    places: Mutex<Places>,
+    /// It was reported that intents can't be written.
+    is_reported: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    /// Made with the first request of this process.
+    file: Option<File>,
+    free: Vec<u64>,
+    count: u64,
+    /// Requests whose visits ended without an outcome.
+    aborted: Vec<Intent>,
+}
+
+impl Intents {
+    /// Takes up the file of an output directory, and returns what it holds: also intents whose requests are on record. There may be none. `timeout` is how
+    /// long a request may take, `url` how long a URL may be, in bytes.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    pub fn open(root: &Path, timeout: Duration, url: usize) -> Result<(Self, Vec<Intent>), StoreError> {
+        let path = root.join(FILE);
+        let left = read(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
+        let slot = (HEAD + url + BESIDE_URL).next_multiple_of(UNIT).min(LARGEST);
+        let places = Mutex::default();
+        Ok((Self { path, timeout, slot, places, is_reported: AtomicBool::new(false) }, left))
+    }
+
+    /// How long a request may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Takes the intents of visits that ended without an outcome.
+    pub fn take_aborted(&self) -> Vec<Intent> {
+        std::mem::take(&mut self.lock().aborted)
+    }
+
+    /// Removes the file: all requests are on record.
+    pub fn finish(&self) {
+        let mut places = self.lock();
+        *places = Places::default();
+        if let Err(error) = fs::remove_file(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "the intents of requests that are on record can't be dropped");
+        }
+    }
+
+    /// Writes an intent to a free slot, and returns its number.
+    fn write(&self, intent: &Intent) -> io::Result<u64> {
+        let bytes = self.encode(intent)?;
+        let mut places = self.lock();
+        if places.file.is_none() {
+            // What it holds of earlier processes was put on record before the first request of this one.
+            places.file = Some(create(&self.path, self.slot)?);
+        }
+        let slot = match places.free.pop() {
+            Some(slot) => slot,
+            None if places.count >= MOST => return Err(io::Error::other("too many requests in flight")),
+            None => {
+                places.count += 1;
+                places.count - 1
+            }
+        };
+        let written = match &places.file {
+            Some(file) => file.write_all_at(&bytes, self.at(slot)),
+            None => Ok(()),
+        };
+        if written.is_err() {
+            places.free.push(slot);
+        }
+        written.map(|()| slot)
+    }
+
+    fn encode(&self, intent: &Intent) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; HEAD];
+        bytes = postcard::to_extend(intent, bytes).map_err(io::Error::other)?;
+        if bytes.len() > self.slot {
+            let over = bytes.len() - self.slot + 8;
+            let mut cut = intent.clone();
+            let end = cut.url.floor_char_boundary(cut.url.len().saturating_sub(over));
+            cut.url.truncate(end);
+            bytes.truncate(HEAD);
+            bytes = postcard::to_extend(&cut, bytes).map_err(io::Error::other)?;
+        }
+        let length = u32::try_from(bytes.len() - HEAD).map_err(io::Error::other)?;
+        let check = check_of(&bytes[HEAD..]);
+        bytes[..4].copy_from_slice(&length.to_be_bytes());
+        bytes[4..HEAD].copy_from_slice(&check);
+        if bytes.len() > self.slot {
+            return Err(io::Error::other("the names of its hosts are too long"));
+        }
+        Ok(bytes)
+    }
+
+    /// Empties a slot.
+    fn erase(&self, slot: u64) {
+        let mut places = self.lock();
+        if let Some(file) = &places.file
+            && let Err(error) = file.write_all_at(&[0; HEAD], self.at(slot))
+        {
+            tracing::warn!(%error, "the intent of a request that wasn't sent can't be dropped");
+        }
+        places.free.push(slot);
+    }
+
+    fn at(&self, slot: u64) -> u64 {
+        (slot + 1) * self.slot as u64
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where one visit notes its request. Dropped without [`Place::settle`] or [`Place::erase`], the intent remains open.
+#[derive(Debug)]
+pub struct Place {
+    intents: Arc<Intents>,
+    run: u64,
+    noted: OnceLock<(u64, Intent)>,
+}
+
+impl Place {
+    /// For a visit of this run.
+    pub fn new(intents: &Arc<Intents>, run: u64) -> Self {
+        Self { intents: Arc::clone(intents), run, noted: OnceLock::new() }
+    }
+
+    /// The number of the run.
+    pub fn run(&self) -> u64 {
+        self.run
+    }
+
+    /// How long the request may take.
+    pub fn timeout(&self) -> Duration {
+        self.intents.timeout
+    }
+
+    /// Notes the visit's request, which is to be sent now. Where that fails it is reported once. Cost: one small write to the system's copy of the file.
+    pub fn note(&self, intent: Intent) {
+        match self.intents.write(&intent) {
+            Ok(slot) => drop(self.noted.set((slot, intent))),
+            Err(error) => {
+                if !self.intents.is_reported.swap(true, Ordering::Relaxed) {
+                    let file = self.intents.path.display();
+                    tracing::warn!(%error, %file, "requests can't be noted before they are sent: a kill would leave some out of the ledger");
+                }
+            }
+        }
+    }
+
+    /// The entry of the request is committed.
+    pub fn settle(mut self) {
+        if let Some((slot, _)) = self.noted.take() {
+            self.intents.lock().free.push(slot);
+        }
+    }
+
+    /// No request was sent.
+    pub fn erase(mut self) {
+        if let Some((slot, _)) = self.noted.take() {
+            self.intents.erase(slot);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((_, intent)) = self.noted.take() {
+            self.intents.lock().aborted.push(intent);
+        }
+    }
+}
+
+/// Makes the file anew, for slots of this size. Never through a link.
+fn create(path: &Path, slot: usize) -> io::Result<File> {
+    let file =
+        OpenOptions::new().create(true).write(true).truncate(true).custom_flags(no_link()).open(path)?;
+    let size = u32::try_from(slot).map_err(io::Error::other)?;
+    file.write_all_at(&[&FORM[..], &size.to_be_bytes()].concat(), 0)?;
+    Ok(file)
+}
+
+/// What a file holds, as far as it is whole.
+fn read(path: &Path) -> io::Result<Vec<Intent>> {
+    let file = match OpenOptions::new().read(true).custom_flags(no_link()).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut head = [0; FORM.len() + 4];
+    let length = file.metadata()?.len();
+    if length < head.len() as u64 {
+        return Ok(Vec::new());
+    }
+    file.read_exact_at(&mut head, 0)?;
+    let (form, size) = head.split_at(FORM.len());
+    let slot = size.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+    if form != FORM || !(HEAD..=LARGEST).contains(&slot) {
+        return Ok(Vec::new());
+    }
+    let (mut intents, mut held) = (Vec::new(), 0);
+    for number in 1..=MOST {
+        let at = number * slot as u64;
+        let mut head = [0; HEAD];
+        if at + HEAD as u64 > length || held > MOST_BYTES {
+            break;
+        }
+        file.read_exact_at(&mut head, at)?;
+        let (size, check) = head.split_at(4);
+        let size = size.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+        if size == 0 || size > slot - HEAD || at + (HEAD + size) as u64 > length {
+            continue;
+        }
+        let mut bytes = vec![0; size];
+        file.read_exact_at(&mut bytes, at + HEAD as u64)?;
+        if check_of(&bytes) == check
+            && let Ok(intent) = postcard::from_bytes(&bytes)
+        {
+            held += size;
+            intents.push(intent);
+        }
+    }
+    Ok(intents)
+}
+
+fn check_of(bytes: &[u8]) -> [u8; 8] {
+    blake3::hash(bytes).as_bytes().first_chunk().copied().unwrap_or_default()
+}
+
+/// Opens no symbolic link.
+fn no_link() -> i32 {
+    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intent(host: &str, number: u64) -> Intent {
+        Intent {
+            run: 3,
+            number,
+            host: host.to_owned(),
+            url: format!("http://{host}/{number}"),
+            aim: Aim::RobotsOf("https://b.test".to_owned()),
+            started_us: 1_767_225_600_000_001,
+            clock_us: 4_000_002,
+            boot: Some(Boot { id: 7, ms: 100_000 }),
+            timeout_ms: 30_000,
+            gap_us: 1_000_000,
+            gap_why: DelayReason::CrawlDelay,
+            address: Some([192, 0, 2, 1].into()),
+        }
+    }
+
+    fn open(root: &Path) -> (Arc<Intents>, Vec<Intent>) {
+        let (intents, left) = Intents::open(root, Duration::from_secs(30), 2_083).unwrap();
+        (Arc::new(intents), left)
+    }
+
+    /// The URLs that a process finds which is started now.
+    fn left(root: &Path) -> Vec<String> {
+        let mut left: Vec<_> = open(root).1.into_iter().map(|intent| intent.url).collect();
+        left.sort_unstable();
+        left
+    }
+
+    #[test]
+    fn what_is_noted_is_found_by_the_next_process() {
+        let top = tempfile::tempdir().unwrap();
+        let (intents, none) = open(top.path());
+        assert!(none.is_empty() && !top.path().join(FILE).exists());
+        let (first, second) = (Place::new(&intents, 3), Place::new(&intents, 3));
+        first.note(intent("a.test", 0));
+        second.note(intent("b.test", 5));
+        let (_, mut found) = open(top.path());
+        found.sort_by_key(|intent| intent.number);
+        assert_eq!(found, [intent("a.test", 0), intent("b.test", 5)]);
+        // A slot is another request's once its own is on record, and not before.
+        let third = Place::new(&intents, 3);
+        third.note(intent("c.test", 1));
+        first.settle();
+        let fourth = Place::new(&intents, 3);
+        fourth.note(intent("d.test", 2));
+        assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1", "http://d.test/2"]);
+        // What wasn't sent leaves nothing.
+        fourth.erase();
+        assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
+        // A visit that is aborted leaves it, also for this process.
+        drop(second);
+        assert_eq!(intents.take_aborted(), [intent("b.test", 5)]);
+        assert!(intents.take_aborted().is_empty());
+        assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
+        third.settle();
+        intents.finish();
+        assert!(!top.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn the_first_request_of_a_process_drops_what_others_left() {
+        let top = tempfile::tempdir().unwrap();
+        let place = Place::new(&open(top.path()).0, 1);
+        place.note(intent("a.test", 0));
+        std::mem::forget(place);
+        let (intents, found) = open(top.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(left(top.path()).len(), 1, "it is still to be put on record");
+        let place = Place::new(&intents, 2);
+        place.note(intent("b.test", 0));
+        assert_eq!(left(top.path()), ["http://b.test/0"]);
+    }
+
+    #[test]
+    fn a_request_may_be_in_flight_for_as_long_as_it_may_take() {
+        let intent = intent("a.test", 0);
+        let at = |id, ms| intent.remaining(Some(Boot { id, ms })).as_secs_f64();
+        let tick = 0.01;
+        assert_eq!([at(7, 100_000), at(7, 112_000), at(7, 131_000)], [30.0, 18.0 + tick, 0.0]);
+        assert_eq!(
+            [at(8, 131_000), at(7, 99_000)],
+            [30.0, 30.0],
+            "the machine was started again, or isn't the same"
+        );
+        assert_eq!(intent.remaining(None), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn files_that_are_damaged_or_no_files_of_intents_are_read_as_far_as_they_go() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join(FILE);
+        let (intents, _) = open(top.path());
+        let places = [Place::new(&intents, 3), Place::new(&intents, 3)];
+        for (number, place) in (0..).zip(&places) {
+            place.note(intent("a.test", number));
+        }
+        let whole = fs::read(&file).unwrap();
+        let slot = 4_096;
+        let with = |at: usize, byte: u8| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= byte;
+            bytes
+        };
+        let both = vec!["http://a.test/0", "http://a.test/1"];
+        for (bytes, expected) in [
+            (whole.clone(), both.clone()),
+            (whole[..whole.len() - 1].to_vec(), both[..1].to_vec()),
+            (whole[..slot + 5].to_vec(), vec![]),
+            (with(slot, 0xff), both[1..].to_vec()),
+            (with(slot + HEAD + 3, 1), both[1..].to_vec()),
+            (with(2 * slot + 5, 1), both[..1].to_vec()),
+            (with(0, 1), vec![]),
+            (with(FORM.len(), 0xff), vec![]),
+            (vec![0; 3 * slot], vec![]),
+            (b"in-fl".to_vec(), vec![]),
+        ] {
+            fs::write(&file, bytes).unwrap();
+            assert_eq!(left(top.path()), expected);
+        }
+        // Nor is a link followed.
+        fs::remove_file(&file).unwrap();
+        fs::write(top.path().join("elsewhere"), &whole).unwrap();
+        std::os::unix::fs::symlink(top.path().join("elsewhere"), &file).unwrap();
+        assert!(Intents::open(top.path(), Duration::from_secs(30), 2_083).is_err());
+        Place::new(&intents, 4).note(intent("b.test", 9));
+        assert_eq!(fs::read(top.path().join("elsewhere")).unwrap(), whole);
+    }
+
+    #[test]
+    fn a_url_that_fits_no_slot_is_cut() {
+        let top = tempfile::tempdir().unwrap();
+        let (intents, _) = open(top.path());
+        let long = Intent { url: format!("http://a.test/{}", "ä".repeat(5_000)), ..intent("a.test", 0) };
+        let place = Place::new(&intents, 3);
+        place.note(long.clone());
+        let (_, found) = open(top.path());
+        assert_eq!(found.len(), 1);
+        assert!(long.url.starts_with(&found[0].url) && found[0].url.len() > 3_000);
+        assert_eq!(Intent { url: String::new(), ..found[0].clone() }, Intent { url: String::new(), ..long });
+    }
+}
