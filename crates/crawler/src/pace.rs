@@ -158,10 +158,11 @@ pub struct HostPace {
     pub server_errors: u32,
 }
 
-/// The first pause after a pushback; doubled with each further one up to [`PaceRules::max_backoff`].
+/// The pause after a first pushback, and after a second failure in a row; doubled with each further one up to
+/// [`PaceRules::max_backoff`].
 pub const BACK_OFF_FIRST: Duration = Duration::from_secs(60);
 
-/// The first pause after a failed connection or time-out, doubled likewise.
+/// The pause after a failed connection or time-out that is the first in a row.
 pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
 
 /// So many answers 5xx in a row are a pushback of the whole host: one alone is the fault of its page.
@@ -231,7 +232,10 @@ impl HostPace {
     /// Enters a failed connection or time-out, and gives the host's pause.
     pub fn failed(&mut self, rules: &PaceRules, jitter: f64) -> Delay {
         self.pushbacks = self.pushbacks.saturating_add(1);
-        back_off(FAILURE_FIRST, self.pushbacks, rules, jitter)
+        match self.pushbacks {
+            1 => back_off(FAILURE_FIRST, 1, rules, jitter),
+            in_a_row => back_off(BACK_OFF_FIRST, in_a_row - 1, rules, jitter),
+        }
     }
 }
 
@@ -377,7 +381,7 @@ mod tests {
     fn doubling_stops_at_its_limit_and_a_site_may_ask_for_more() {
         let mut pace = HostPace::default();
         let pauses: Vec<_> = (0..20).map(|_| pace.failed(&RULES, 0.0).length.as_secs()).collect();
-        assert_eq!(pauses[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+        assert_eq!(pauses[..8], [1, 60, 120, 240, 480, 900, 900, 900]);
         assert!((0..40).all(|_| pace.failed(&RULES, 1.0).length == secs(900)), "jitter adds nothing there");
         assert_eq!(pace.answered(503, None, &RULES, 1.0).unwrap().length, secs(900));
         assert_eq!(pace.answered(503, Some(secs(7_200)), &RULES, 0.0).unwrap().length, secs(7_200));
@@ -414,6 +418,21 @@ mod tests {
             pauses.map(|pause| pause.map(|pause| pause.length)),
             [None, None, None, None, Some(secs(60))]
         );
+    }
+
+    #[test]
+    fn a_host_pauses_for_a_minute_from_the_second_failure_in_a_row() {
+        let seconds = |pace: &mut HostPace| pace.failed(&RULES, 0.0).length.as_secs();
+        let mut pace = HostPace::default();
+        assert_eq!([seconds(&mut pace), seconds(&mut pace), seconds(&mut pace)], [1, 60, 120]);
+        // A response ends the row.
+        assert_eq!(pace.answered(200, None, &RULES, 0.0), None);
+        assert_eq!([seconds(&mut pace), seconds(&mut pace)], [1, 60]);
+        pace.answered_badly();
+        assert_eq!(seconds(&mut pace), 1);
+        // 429 and 503 are of the same row.
+        assert_eq!(pace.answered(503, None, &RULES, 0.0).map(|pause| pause.length), Some(secs(120)));
+        assert_eq!(seconds(&mut pace), 120);
     }
 
     proptest::proptest! {

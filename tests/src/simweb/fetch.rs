@@ -24,6 +24,9 @@ impl Fetch for SimWeb {
             return Err(FetchError::new(ErrorKind::Local, "Too many open files"));
         }
         let host = request.url.host_str().unwrap_or_default().to_owned();
+        if self.is_down(&host) {
+            return Err(FetchError::new(ErrorKind::Connection, "connection refused"));
+        }
         let (answer, flight) = self.begin(&request.url);
         let wait = match answer.as_ref().map(|answer| &answer.reply) {
             Some(Reply::Failure(Failure::Timeout)) => TIMEOUT,

@@ -39,6 +39,8 @@ struct State {
     /// When the machine of whoever asks has no file descriptors.
     short: Vec<(Duration, Duration)>,
     refused: u64,
+    /// When a host takes no connections.
+    down: Vec<(String, Duration, Duration)>,
 }
 
 impl SimWeb {
@@ -80,6 +82,17 @@ impl SimWeb {
     /// Leaves whoever asks without a file descriptor in this time: nothing reaches the web, and the log.
     pub fn run_short(&self, from: Duration, until: Duration) {
         self.state().short.push((from, until));
+    }
+
+    /// Has a host take no connections in this time.
+    pub fn go_down(&self, host: &str, from: Duration, until: Duration) {
+        self.state().down.push((host.to_owned(), from, until));
+    }
+
+    /// Whether the host takes no connections now.
+    pub(super) fn is_down(&self, host: &str) -> bool {
+        let now = self.now();
+        self.state().down.iter().any(|(of, from, until)| of == host && (*from..*until).contains(&now))
     }
 
     /// How many requests weren't made for want of a descriptor.

@@ -16,6 +16,7 @@ use whole_program::rules::Rules;
 use whole_program::simweb::{SimWeb, Size, Web, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
+use crate::hours::{site, web};
 
 const FOR_EVER: Duration = Duration::from_hours(24 * 400);
 
@@ -85,6 +86,29 @@ fn without(mut web: Web, url: &str) -> BTreeSet<String> {
     let (host, path) = Web::split(url);
     web.sites.get_mut(host).expect("a host of the web").resources.remove(path);
     truth(&web, LIMITS).requested
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_restarts_for_eight_seconds_costs_no_page() {
+    let site = |host| site(host, (12, 2), Rules::default(), Duration::from_millis(50), |_| Vec::new());
+    let web = web(BTreeMap::from([("a.test", site("a.test")), ("b.test", site("b.test"))]));
+    let expected = truth(&web, LIMITS).requested;
+    let sim = SimWeb::new(web);
+    // Its robots.txt is known by then.
+    sim.go_down("a.test", secs(4), secs(12));
+    let (crawl, summary) = crawl(&sim, |settings| settings).await;
+    let asked: BTreeSet<String> = sim.page_counts().into_keys().collect();
+    assert_eq!((summary.end, asked), (End::Complete, expected));
+    let decisions = crawl.decisions.lock().expect("nobody panicked").clone();
+    let count = |what: Decided| decisions.iter().filter(|entry| entry.decision == what).count();
+    // Two attempts that failed, and a pause of a minute.
+    assert_eq!((count(Decided::Retry), count(Decided::Paused), count(Decided::Failed)), (2, 1, 0));
+    let paused = decisions.iter().find(|entry| entry.decision == Decided::Paused).expect("an entry");
+    let length = paused.evidence.pause.as_ref().expect("its length").length;
+    assert!((secs(60)..=secs(75)).contains(&length), "{length:?}");
+    assert!(sim.now() >= secs(4 + 60), "{:?}", sim.now());
+    let audit = crawl.audit(None);
+    assert!(audit.is_empty(), "{audit:#?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -244,13 +244,15 @@ fn a_failure_is_the_hosts_where_nothing_came_and_the_pages_where_something_did()
         let mut lease = lease(Work::Visit(item(0)));
         let first = settle(&lease, outcome(Some(asked(None)), failure(kind)), facts(), &rules());
         assert_eq!(summary(&first, ENDED), expected, "{kind:?}");
-        // The fifth in a row: 1, 2, 4, 8, 16 s for a host that isn't there, the usual gap for one that is.
+        // The fifth in a row: 1, 60, 120, 240, 480 s for a host that isn't there, the usual gap for one that is.
         lease.state.pace = HostPace { pushbacks: 4, ..HostPace::default() };
         let fifth = settle(&lease, outcome(Some(asked(None)), failure(kind)), facts(), &rules());
         let is_host =
             matches!(kind, ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::Dns | ErrorKind::Tls);
         let waits = fifth.settlement.not_before.saturating_sub(ENDED);
-        assert_eq!(waits, as_the_site_sees(if is_host { secs(16) } else { secs(1) }), "{kind:?}");
+        assert_eq!(waits, as_the_site_sees(if is_host { secs(480) } else { secs(1) }), "{kind:?}");
+        let paused = fifth.entries.iter().filter(|entry| entry.decision.decision == Decided::Paused).count();
+        assert_eq!((paused, fifth.soon), (usize::from(is_host), is_host), "{kind:?}");
         let pushbacks = fifth.settlement.host.pace.unwrap().pushbacks;
         assert_eq!(pushbacks, if is_host { 5 } else { 0 }, "{kind:?}");
         assert_eq!(matches!(first.follow_up, FollowUp::Failed(_)), first.settlement.again.is_none());
