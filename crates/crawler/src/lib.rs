@@ -31,6 +31,7 @@ pub mod job;
 pub mod ledger;
 pub mod link_outcome;
 pub mod live;
+pub mod neighbours;
 pub mod origin_cache;
 pub mod pace;
 pub mod packed;

@@ -233,3 +233,48 @@ fn a_retry_after_that_came_just_before_a_kill_is_kept() {
     assert_eq!(*asked.lock().unwrap(), 1);
     Crawl::new(["audit".as_ref(), out.as_os_str()]).run().expect(0);
 }
+
+#[test]
+fn two_commands_on_one_host_are_told_of() {
+    let scene = Scene::new(
+        Sites::new().tree("a.test", 40, Duration::from_millis(20)).tree("b.test", 1, Duration::ZERO).tree(
+            "c.a.test",
+            1,
+            Duration::ZERO,
+        ),
+    );
+    let runtime = scene.path("runtime");
+    std::fs::create_dir(&runtime).unwrap();
+    let crawl = |seed: &str, out: &str| {
+        let crawl =
+            Crawl::new([seed, "--agent", "SuperRobot/1.0", "--delay", "1s", "--adaptive", "0", "--out"]);
+        crawl.args([scene.path(out)]).args(scene.server.resolve()).env("XDG_RUNTIME_DIR", &runtime)
+    };
+    let told = |stderr: &str| stderr.contains("two requests at a time");
+    let first = crawl("http://a.test/", "first").start();
+    while scene.server.count() < 2 {
+        pass(5);
+    }
+    let beside = crawl("http://a.test/", "second").args(["--max-pages", "1"]).run();
+    let (process, directory) = (format!("(process {})", first.pid()), scene.path("first"));
+    for word in ["a.test", &process, &directory.display().to_string()] {
+        assert!(told(&beside.stderr) && beside.stderr.contains(word), "{word}: {beside}");
+    }
+    let plan = Crawl::new(["plan", "http://a.test/", "--agent", "SuperRobot/1.0", "--scope", "domain"]);
+    let plan = plan.args(scene.server.resolve()).env("XDG_RUNTIME_DIR", &runtime).run();
+    assert!(told(&plan.stderr), "{plan}");
+    // Another host, another place under the same name, another user's directory.
+    let other = crawl("http://b.test/", "third").run();
+    assert!(!told(&other.stderr), "{other}");
+    let elsewhere = Crawl::new(["plan", "http://a.test/", "--agent", "SuperRobot/1.0"]);
+    let elsewhere =
+        elsewhere.args(["--resolve", "a.test:127.0.0.1:9"]).env("XDG_RUNTIME_DIR", &runtime).run();
+    assert!(!told(&elsewhere.stderr), "{elsewhere}");
+    let without = crawl("http://a.test/", "fourth").args(["--max-pages", "1"]);
+    let without = without.env("XDG_RUNTIME_DIR", scene.path("missing")).run();
+    assert!(!told(&without.stderr), "{without}");
+    // A process that was killed is none.
+    first.kill();
+    let after = crawl("http://a.test/", "fifth").args(["--max-pages", "1"]).run();
+    assert!(!told(&after.stderr), "{after}");
+}

@@ -4,6 +4,7 @@ pub(crate) mod crashed;
 mod descriptors;
 mod forget;
 mod index;
+mod neighbours;
 mod plan;
 mod power_failure;
 mod rejudge;
@@ -50,6 +51,7 @@ use crate::format::{self, new_key};
 pub use crate::format::{FORMAT, FormatError, read_key};
 use crate::intents::Intents;
 use crate::live::{Control, GRACE, NoOrders, Socket};
+use crate::neighbours::Area;
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
@@ -162,6 +164,7 @@ pub struct Job {
     key: FingerprintKey,
     selectors: Vec<SelectRule>,
     seed_hosts: HashSet<Box<str>>,
+    areas: Vec<Area>,
     run: (RunSettings, String),
     started: Timestamp,
     revisiting: bool,
@@ -262,7 +265,7 @@ impl Job {
         (store, key): (Arc<SledStore>, FingerprintKey),
         started: Timestamp,
     ) -> Self {
-        let Prepared { scope, fetch, caches, selectors, seed_hosts, run } = prepared;
+        let Prepared { scope, fetch, caches, selectors, seed_hosts, areas, run } = prepared;
         Self {
             dir,
             settings,
@@ -273,6 +276,7 @@ impl Job {
             key,
             selectors,
             seed_hosts,
+            areas,
             run,
             started,
             revisiting: false,
@@ -319,6 +323,7 @@ impl Job {
     async fn run_here(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
         let settings = &self.settings;
         let dir = Arc::new(self.dir);
+        let _running = neighbours::enter(&format!("the crawl in {}", dir.root().display()), self.areas);
         let name = dir.root().file_name().map(|name| name.to_string_lossy().into_owned());
         let info = warc_info(settings, &self.run.0, name.unwrap_or_default(), self.started);
         let warc = dir.warc();
@@ -535,6 +540,8 @@ pub(crate) struct Prepared {
     caches: Arc<OriginCache>,
     pub(crate) selectors: Vec<SelectRule>,
     pub(crate) seed_hosts: HashSet<Box<str>>,
+    /// What it requests pages of, as other commands are to know it.
+    areas: Vec<Area>,
     /// Settings and seeds, for the ledger.
     pub(crate) run: (RunSettings, String),
 }
@@ -562,6 +569,7 @@ impl Prepared {
             caches,
             selectors: selectors(settings)?,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
+            areas: neighbours::areas(settings, seeds),
             run: config::run_settings(settings, seeds)?,
         })
     }

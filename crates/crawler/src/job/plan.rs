@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules, queue_seeds,
-    robots_cache,
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, neighbours, origin_cache, page_rules,
+    queue_seeds, robots_cache,
 };
 use crate::clock::{Clock, wall};
 use crate::commit::Committer;
@@ -35,7 +35,8 @@ pub fn plan<'a>(
 }
 
 async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
-    let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
+    let Prepared { scope, fetch, caches, selectors, seed_hosts, areas, .. } = Prepared::new(settings, seeds)?;
+    let _running = neighbours::enter("a plan", areas);
     let key = new_key();
     let store = shared(Arc::new(MemoryStore::default()));
     queue_seeds(&store, &scope, seeds, &[], key, wall())?;
