@@ -297,7 +297,7 @@ impl Drop for Place {
     }
 }
 
-/// Makes the file anew, for slots of this size. Never through a link.
+/// Makes the file, or makes it again, for slots of this size. Never through a link.
 fn create(path: &Path, slot: usize) -> io::Result<File> {
     let file =
         OpenOptions::new().create(true).write(true).truncate(true).custom_flags(no_link()).open(path)?;

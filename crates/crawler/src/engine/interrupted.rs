@@ -22,7 +22,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_left(&mut self, left: Vec<Intent>) -> Result<(), StoreError> {
         let boot = self.clock.boot();
         for intent in left {
-            // This run is counted already. What a run before the last one left is on record since the last one began.
+            // This run is counted already. What was in flight in an earlier one is on record since the last one began.
             if intent.run + 1 != self.totals.runs {
                 continue;
             }

@@ -19,7 +19,7 @@ pub struct EngineParts<S> {
     pub listener: Listener,
     /// Pauses that hosts asked for, noted before they are on record. The engine restores the rest of those that an earlier process noted.
     pub pauses: Option<Arc<PauseLog>>,
-    /// Where each request is noted before it is sent, and what an earlier process left there: requests that aren't on record are entered.
+    /// Where each request is noted before it is sent, and what an earlier process noted there: requests that aren't on record are entered.
     pub intents: Option<(Arc<Intents>, Vec<Intent>)>,
     /// Orders of the user while the crawl runs.
     pub orders: Option<mpsc::UnboundedReceiver<Steer>>,
