@@ -161,9 +161,13 @@ impl LinkOutcome {
     pub fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Resource => &["scope.resources"],
-            Self::OtherHost | Self::OtherPath | Self::Pattern => {
-                &["scope.mode", "scope.include", "scope.exclude", "scope.resource_hosts"]
-            }
+            Self::OtherHost | Self::OtherPath | Self::Pattern => &[
+                "scope.mode",
+                "scope.include",
+                "scope.exclude",
+                "scope.resource_hosts",
+                "scope.follow_moved_seeds",
+            ],
             Self::TooDeep => &["limits.max_depth"],
             Self::TooLong => &["limits.max_url_length"],
             Self::TooManyRedirects => &["limits.max_redirects"],

@@ -115,7 +115,8 @@ pub(crate) fn links_under_way<S: Store>(
                     | Letter::Again(_)
                     | Letter::Hop(_)
                     | Letter::HopAnswer(_)
-                    | Letter::Steer(_) => {}
+                    | Letter::Steer(_)
+                    | Letter::Moved { .. } => {}
                 }
             }
             Ok(urls)
@@ -150,7 +151,7 @@ pub enum Letter {
         /// The links.
         links: Vec<SentLink>,
     },
-    /// URLs that a redirect from a seed brought into the scope.
+    /// URLs that a redirect from a seed brought into the scope. Earlier versions wrote it.
     Scope(Vec<String>),
     /// A sitemap on a host of the partition: its record, as stored.
     Sitemap(Vec<u8>),
@@ -169,6 +170,13 @@ pub enum Letter {
     HopAnswer(HopAnswer),
     /// What a user changed while the crawl runs.
     Steer(SteerOrder),
+    /// Where a seed redirects to.
+    Moved {
+        /// The fingerprint of the redirecting URL.
+        from: u64,
+        /// The record, as stored.
+        record: Vec<u8>,
+    },
 }
 
 /// An order of `crawl cluster pause`, `continue` or `set`.

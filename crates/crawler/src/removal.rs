@@ -11,7 +11,8 @@ use crate::frontier::HostId;
 use crate::pace::DelayReason;
 use crate::page_store;
 use crate::record::{
-    Archived, Decided, Decision, Forget, ForgetRule, Layer, PlainReason, Withdrawal, pdf_was_read,
+    Archived, Decided, Decision, Forget, ForgetRule, Layer, PlainReason, Withdrawal, moved_seeds,
+    pdf_was_read,
 };
 use crate::store::{AnyStore, Store, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -124,6 +125,17 @@ pub(crate) fn remove_pages(
             remove_page(store, (*host, *page), rules, &mut batch)?;
         }
         removed.pages += batch.pages.len() as u64;
+        committer.commit(batch)?;
+    }
+    let mut batch = batch(&**store)?;
+    for moved in moved_seeds(&**store) {
+        let (key, moved) = moved?;
+        if rules.of(&moved.seed).is_some() || rules.of(&moved.to).is_some() {
+            batch.removes.push(Write::remove(Tree::Meta, key));
+        }
+    }
+    if !batch.removes.is_empty() {
+        batch.scrub = true;
         committer.commit(batch)?;
     }
     Ok(urls)

@@ -73,6 +73,7 @@ pub struct Scope {
     max_depth: Option<u32>,
     max_url_length: usize,
     resource_hosts: ResourceHosts,
+    follows_moved_seeds: bool,
     forgotten: Forgotten,
 }
 
@@ -99,6 +100,7 @@ impl Scope {
             max_depth,
             max_url_length,
             resource_hosts: ResourceHosts::default(),
+            follows_moved_seeds: false,
             forgotten: Forgotten::default(),
         })
     }
@@ -107,6 +109,17 @@ impl Scope {
     #[must_use]
     pub fn with_resource_hosts(self, resource_hosts: ResourceHosts) -> Self {
         Self { resource_hosts, ..self }
+    }
+
+    /// Sets whether a seed that redirects to another site brings that site in. Default: no.
+    #[must_use]
+    pub fn following_moved_seeds(self, follows_moved_seeds: bool) -> Self {
+        Self { follows_moved_seeds, ..self }
+    }
+
+    /// Whether a seed that redirects to another site brings that site in.
+    pub fn follows_moved_seeds(&self) -> bool {
+        self.follows_moved_seeds
     }
 
     /// Keeps out what a user had removed, whatever else is said of it.
@@ -171,6 +184,15 @@ impl Scope {
                 LinkOutcome::OtherHost
             });
         }
+        self.judge_inside(url, depth)
+    }
+
+    /// As [`Scope::judge`], for the target of a seed's redirect, which is fetched on whatever host it is.
+    pub fn judge_moved_seed(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
+        self.judge_alone(url).or_else(|| self.judge_inside(url, depth))
+    }
+
+    fn judge_inside(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
         if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str())) || self.is_excluded(url) {
             return Some(LinkOutcome::Pattern);
         }
@@ -199,7 +221,7 @@ impl Scope {
     }
 
     /// What keeps any URL out, wherever it lies.
-    fn judge_alone(&self, url: &CrawlUrl) -> Option<LinkOutcome> {
+    pub fn judge_alone(&self, url: &CrawlUrl) -> Option<LinkOutcome> {
         if self.forgotten.has(url.as_str()) {
             return Some(LinkOutcome::Forgotten);
         }
@@ -211,7 +233,8 @@ impl Scope {
         url.as_str().len() > self.max_url_length
     }
 
-    fn is_inside(&self, url: &CrawlUrl) -> bool {
+    /// Whether a URL lies within the hosts, domains or paths of the seeds.
+    pub fn is_inside(&self, url: &CrawlUrl) -> bool {
         match self.mode {
             ScopeMode::Any => true,
             ScopeMode::Host => self.hosts.contains(url.host()),
@@ -227,6 +250,16 @@ pub(crate) fn domain(host: &str) -> &str {
         return host;
     }
     registrable_domain(host).unwrap_or(host)
+}
+
+/// Whether two URLs belong to one site: they differ in scheme, port or path, in a leading `www.`, or within one registrable domain.
+pub fn is_same_site(one: &CrawlUrl, other: &CrawlUrl) -> bool {
+    let (one, other) = (one.host(), other.host());
+    without_www(one) == without_www(other) || domain(one) == domain(other)
+}
+
+fn without_www(host: &str) -> &str {
+    host.strip_prefix("www.").unwrap_or(host)
 }
 
 /// Scheme, host, port and path up to its last slash.
@@ -268,6 +301,51 @@ mod tests {
         ];
         for (mode, target, expected) in cases {
             assert_eq!(scope(mode, &[], &[]).judge(&url(target), 1), expected, "{mode:?} {target}");
+        }
+    }
+
+    #[test]
+    fn a_site_is_a_registrable_domain_or_a_host_with_and_without_www() {
+        for (one, other, expected) in [
+            ("http://a.test/", "https://a.test:8443/x", true),
+            ("http://a.test/", "http://www.a.test/", true),
+            ("http://www.shop.co.uk/", "http://cdn.shop.co.uk/", true),
+            // Public suffixes: with and without www. all the same.
+            ("http://co.uk/", "http://www.co.uk/", true),
+            ("http://one.github.io/", "http://two.github.io/", false),
+            ("http://one.co.uk/", "http://two.co.uk/", false),
+            ("http://127.0.0.1/", "http://127.0.0.1:81/", true),
+            ("http://127.0.0.1/", "http://1.0.0.1/", false),
+            ("http://a.test/", "http://a.test.evil.test/", false),
+            ("http://wwwa.test/", "http://a.test/", false),
+        ] {
+            assert_eq!(is_same_site(&url(one), &url(other)), expected, "{one} {other}");
+            assert_eq!(is_same_site(&url(other), &url(one)), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn the_target_of_a_moved_seed_is_judged_by_all_but_its_host() {
+        use LinkOutcome::{Forgotten as Removed, Pattern, TooDeep, TooLong};
+        let mut scope = scope(ScopeMode::Prefix, &["/a/"], &[r"\.pdf$"]);
+        let rule = crate::record::ForgetRule {
+            v: 1,
+            forget: crate::record::Forget::Host("gone.test".to_owned()),
+            at: jiff::Timestamp::UNIX_EPOCH,
+            reason: String::new(),
+            done: true,
+        };
+        scope.forget(Forgotten::new(std::iter::once(&rule)).unwrap());
+        let long = format!("http://else.test/a/{}", "x".repeat(100));
+        for (target, depth, expected) in [
+            ("http://else.test/a/x", 0, None),
+            ("http://else.test/b", 0, Some(Pattern)),
+            ("http://else.test/a/x.pdf", 0, Some(Pattern)),
+            ("http://else.test/a/x", 4, Some(TooDeep)),
+            (&long, 0, Some(TooLong)),
+            ("http://gone.test/a/x", 0, Some(Removed)),
+        ] {
+            assert_eq!(scope.judge_moved_seed(&url(target), depth), expected, "{target}");
         }
     }
 

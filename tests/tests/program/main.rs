@@ -21,6 +21,7 @@ mod live;
 mod malformed_http;
 mod many_hosts;
 mod memory;
+mod moved_seeds;
 mod pace;
 mod plan;
 mod rebinding;

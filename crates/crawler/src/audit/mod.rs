@@ -370,7 +370,8 @@ fn judge(
         let accounts = beside(scope, || accounts::judge(&read, rules))?;
         let (mut checks, mut archive): (Vec<Check>, Vec<Check>) = (Vec::new(), Vec::new());
         let (mut admitted, mut shared) = (rules.sorter(), Shared::new(rules));
-        let roots = Roots::of(parts, rules)?;
+        let follows = read.iter().flat_map(|part| &part.runs).any(settings::Run::follows_moved_seeds);
+        let roots = Roots::of(parts, rules, follows)?;
         for (number, part) in read.iter().enumerate() {
             let of_part =
                 judge_part(part, files(number), rules, roots.clone(), (&mut admitted, &mut shared), step)?;

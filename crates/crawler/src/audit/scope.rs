@@ -4,7 +4,7 @@
 //! A URL that an earlier run queued stays queued under the settings of a later one: it has to be within those of its run, or of one before
 //! it. The budgets of `[traps]` aren't judged: they hold back by what was known at the time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use regex::Regex;
@@ -65,9 +65,12 @@ impl<'a> Bounds<'a> {
 
     /// Whether a URL belongs to the crawl, whatever its depth.
     fn holds(&self, url: &CrawlUrl, roots: &Roots) -> bool {
-        roots.hold(self.settings.scope.mode, url)
-            && (self.include.is_empty() || matches(&self.include, url))
-            && !self.excludes(url)
+        roots.hold(self.settings.scope.mode, url) && self.matches(url) && !self.excludes(url)
+    }
+
+    /// Whether one of the patterns is that of the URL, if there are any.
+    fn matches(&self, url: &CrawlUrl) -> bool {
+        self.include.is_empty() || matches(&self.include, url)
     }
 
     /// Whether a URL is kept out as a page and as a resource of one.
@@ -120,16 +123,21 @@ fn rank(hosts: Option<ResourceHosts>) -> u8 {
 /// Where the crawl begins: its seeds, and what those redirect to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Roots {
+    /// The seeds, and the targets of their redirects, on whatever site.
     urls: HashSet<Box<str>>,
+    /// The seed that each of the targets on another site goes back to.
+    strays: HashMap<Box<str>, Box<str>>,
+    /// Whether a run's settings, those of an earlier version among them, follow seeds to other sites.
+    follows: bool,
     hosts: HashSet<Box<str>>,
     domains: HashSet<Box<str>>,
     directories: HashSet<Box<str>>,
 }
 
 impl Roots {
-    /// The seeds, and of a crawl in several stores where they redirect to.
-    pub(super) fn of(parts: &[AnyStore], rules: &AuditRules) -> Result<Self, AuditError> {
-        let mut roots = Self::default();
+    /// The seeds, and of a crawl in several stores where they redirect to. `follows`: settings of a run follow seeds to other sites.
+    pub(super) fn of(parts: &[AnyStore], rules: &AuditRules, follows: bool) -> Result<Self, AuditError> {
+        let mut roots = Self { follows: follows && parts.len() > 1, ..Self::default() };
         for seed in rules.seeds.iter().filter_map(|seed| CrawlUrl::parse(seed).ok()) {
             roots.add(&seed);
         }
@@ -151,18 +159,47 @@ impl Roots {
         Ok(roots)
     }
 
-    /// Where a root redirects to is one, too.
+    /// Where a root redirects to is one, too, if it is of the seed's site or the settings follow it. The target itself is fetched on
+    /// whatever site.
     fn follow(&mut self, entry: &Decision) {
         if entry.decision == Decided::Fetched
             && let Some(to) = entry.evidence.to.as_deref().and_then(|to| CrawlUrl::parse(to).ok())
-            && CrawlUrl::parse(&entry.url).is_ok_and(|url| self.urls.contains(url.as_str()))
+            && let Ok(from) = CrawlUrl::parse(&entry.url)
+            && self.urls.contains(from.as_str())
         {
-            self.add(&to);
+            self.lead(&from, &to);
             // It is followed without its session id.
             if let Some(bare) = session::bare(to.as_str()).and_then(|bare| CrawlUrl::parse(&bare).ok()) {
-                self.add(&bare);
+                self.lead(&from, &bare);
             }
         }
+    }
+
+    fn lead(&mut self, from: &CrawlUrl, to: &CrawlUrl) {
+        let seed = self.strays.get(from.as_str()).cloned().unwrap_or_else(|| from.as_str().into());
+        let is_of_site = CrawlUrl::parse(&seed).is_ok_and(|seed| one_site(seed.host(), to.host()));
+        if is_of_site || self.follows {
+            self.add(to);
+        } else if !self.urls.contains(to.as_str()) {
+            self.urls.insert(to.as_str().into());
+            self.strays.insert(to.as_str().into(), seed);
+        }
+    }
+
+    /// A run begins. One that follows seeds to other sites follows those that moved before, too.
+    fn begin_run(&mut self, follows: bool) {
+        if follows && !std::mem::replace(&mut self.follows, true) {
+            for (stray, _) in std::mem::take(&mut self.strays) {
+                if let Ok(stray) = CrawlUrl::parse(&stray) {
+                    self.add(&stray);
+                }
+            }
+        }
+    }
+
+    /// Whether a seed redirects to this URL on another site, which isn't followed.
+    fn is_stray(&self, url: &CrawlUrl) -> bool {
+        self.strays.contains_key(url.as_str())
     }
 
     fn add(&mut self, url: &CrawlUrl) {
@@ -180,6 +217,12 @@ impl Roots {
             ScopeMode::Prefix => directories(url.as_str()).any(|part| self.directories.contains(part)),
         }
     }
+}
+
+/// Whether two hosts are of one site: the same name with or without `www.`, or of one registrable domain.
+fn one_site(one: &str, other: &str) -> bool {
+    let with_www = |bare: &str, long: &str| long.strip_prefix("www.") == Some(bare);
+    one == other || with_www(one, other) || with_www(other, one) || registrable(one) == registrable(other)
 }
 
 /// The registrable domain of a name; an address is one by itself.
@@ -207,6 +250,8 @@ struct Reading<'a> {
     rules: &'a AuditRules,
     /// By run, the first one at 0; none where its settings aren't on record.
     bounds: Vec<Option<Bounds<'a>>>,
+    /// By run, whether it follows seeds to other sites.
+    follows: Vec<bool>,
     repaired: bool,
     roots: Roots,
     sorter: Sorter,
@@ -231,6 +276,7 @@ pub(super) fn judge<S: Store>(
     let mut reading = Reading {
         rules,
         bounds: runs.iter().map(|run| run.settings.as_ref().and_then(Bounds::new)).collect(),
+        follows: runs.iter().map(Run::follows_moved_seeds).collect(),
         repaired: repair.is_some(),
         roots,
         sorter: rules.sorter(),
@@ -280,6 +326,8 @@ impl<'a> Reading<'a> {
         if entry.begins_a_run() {
             self.begun += 1;
             self.spent = Spent::default();
+            let follows = self.follows.get(self.begun - 1).copied().unwrap_or_default();
+            self.roots.begin_run(follows);
             return Ok(());
         }
         let Ok(url) = CrawlUrl::parse(&entry.url) else { return Ok(()) };
@@ -340,7 +388,10 @@ impl<'a> Reading<'a> {
             flags |= MAY_BE_SITEMAP;
         }
         if let Some(bounds) = self.known(self.begun)
-            && !bounds.iter().rev().any(|bounds| bounds.holds(url, &self.roots))
+            && !bounds.iter().rev().any(|bounds| {
+                bounds.holds(url, &self.roots)
+                    || self.roots.is_stray(url) && bounds.matches(url) && !bounds.excludes(url)
+            })
         {
             let via = entry.via.as_deref().and_then(|via| CrawlUrl::parse(via).ok());
             let by_page = |of: &CrawlUrl| {

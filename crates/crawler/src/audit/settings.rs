@@ -23,6 +23,15 @@ pub(super) struct Run {
     pub(super) settings: Option<Settings>,
     /// What is wrong with the text.
     fault: Option<&'static str>,
+    /// Its settings follow seeds to other sites. Those of versions without the setting always did.
+    follows_moved_seeds: bool,
+}
+
+impl Run {
+    /// Whether the scope follows seeds to other sites.
+    pub(super) fn follows_moved_seeds(&self) -> bool {
+        self.follows_moved_seeds
+    }
 }
 
 /// Reads the runs, the first one first. Cost: a pass over the ledger.
@@ -39,8 +48,11 @@ pub(super) fn runs<S: Store>(store: &S) -> Result<Vec<Run>, AuditError> {
 }
 
 fn run<S: Store>(store: &S, digests: Option<RunSettings>) -> Result<Run, AuditError> {
-    let Some(digests) = digests else { return Ok(Run { digests: None, settings: None, fault: None }) };
+    let Some(digests) = digests else {
+        return Ok(Run { digests: None, settings: None, fault: None, follows_moved_seeds: true });
+    };
     let text = store.get(Tree::Meta, &digests.key())?.map(|text| String::from_utf8_lossy(&text).into_owned());
+    let is_older = text.as_ref().is_some_and(|text| !text.contains("follow_moved_seeds"));
     let read = match text {
         None => Err("the settings that it was started with are missing from the database"),
         Some(text) if digest(&text) != digests.settings => {
@@ -49,7 +61,10 @@ fn run<S: Store>(store: &S, digests: Option<RunSettings>) -> Result<Run, AuditEr
         Some(text) => read_settings_in_force(&text).map_err(|_| "its stored settings can't be read"),
     };
     let fault = read.as_ref().err().copied();
-    Ok(Run { digests: Some(digests), settings: read.ok(), fault })
+    let settings = read.ok();
+    let follows_moved_seeds =
+        is_older || settings.as_ref().is_none_or(|settings| settings.scope.follow_moved_seeds);
+    Ok(Run { digests: Some(digests), settings, fault, follows_moved_seeds })
 }
 
 /// The partition that a store holds: of a cluster's crawl, `3 of 256`.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::causes::Cause;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
-use crate::engine::{LOST, STEERING, Steering, scope_added, write_scope_added};
+use crate::engine::{LOST, STEERING, Steering};
 use crate::frontier::{
     Frontier, FrontierLimits, HostId, Opening, QueuedUrl, Via, stored_hosts, stored_queue,
 };
@@ -22,8 +22,9 @@ use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::post::{self, Letter, MAIL, SentLink};
 use crate::record::{
-    Decided, Decision, Evidence, ForgetRule, Layer, PlainReason, RepairRecord, RunSettings, SitemapRecord,
-    Withdrawal, link_key, read_due_key,
+    Decided, Decision, Evidence, ForgetRule, Layer, MovedSeed, PlainReason, RepairRecord, RunSettings,
+    SCOPE_ADDED, SitemapRecord, Withdrawal, link_key, moved_seeds, read_due_key, read_scope_added,
+    write_scope_added,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -272,8 +273,13 @@ impl Transfer<'_> {
             self.targets[0].put(Tree::Meta, key, value);
         }
         self.steering.add(Steering::stored(store)?);
-        if let Some(value) = store.get(Tree::Meta, b"scope_added")? {
-            self.scope_added.extend(scope_added(&value).iter().map(CrawlUrl::to_string));
+        if let Some(value) = store.get(Tree::Meta, SCOPE_ADDED)? {
+            let urls = read_scope_added(&value).map_err(unreadable)?;
+            self.scope_added.extend(urls.iter().map(CrawlUrl::to_string));
+        }
+        for moved in moved_seeds(store) {
+            let (key, moved) = moved?;
+            self.put_everywhere(Tree::Meta, &key, &moved.write().map_err(unreadable)?);
         }
         Ok(())
     }
@@ -454,6 +460,9 @@ impl Transfer<'_> {
                     // Whose robots.txt isn't known is asked for it.
                     Letter::Hop(_) | Letter::HopAnswer(_) => {}
                     Letter::Lost { .. } | Letter::Again(_) => return Err(TransferError::Losing),
+                    Letter::Moved { from, record } => {
+                        self.put_everywhere(Tree::Meta, &MovedSeed::key(Fingerprint(from)), &record);
+                    }
                     Letter::Steer(order) => self.steering.change(order.host.as_deref(), order.change),
                 }
             }
@@ -469,9 +478,6 @@ impl Transfer<'_> {
             let place = self.place(url.host());
             let via = Some(self.via_of_url(place, from, page));
             let item = QueuedUrl { redirects, marks, ..QueuedUrl::link(&url, depth, via) };
-            if item.is_seed() {
-                self.scope_added.insert(url.to_string());
-            }
             let (priority, fingerprint) = (item.priority(), url.fingerprint(&self.about.key));
             let target = &mut self.targets[place];
             let host = target.frontier.host_id(url.host())?;
@@ -507,7 +513,7 @@ impl Transfer<'_> {
         if !self.scope_added.is_empty() {
             let urls = std::mem::take(&mut self.scope_added).into_iter().collect();
             let value = write_scope_added(urls).map_err(CommitError::from)?;
-            self.put_everywhere(Tree::Meta, b"scope_added", &value);
+            self.put_everywhere(Tree::Meta, SCOPE_ADDED, &value);
         }
         let of = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
         for (place, target) in self.targets.iter_mut().enumerate() {
@@ -578,6 +584,15 @@ mod tests {
         let links = vec![link("http://a.test/x")];
         send(&other, 1, &Letter::Links { from: "http://d.test/".to_owned(), links });
         send(&other, 2, &Letter::Scope(vec!["http://a.test/".to_owned()]));
+        let moved_seed = MovedSeed {
+            v: 1,
+            seed: "http://d.test/".to_owned(),
+            to: "http://b.test/y".to_owned(),
+            same_site: false,
+            inside: false,
+            passed: false,
+        };
+        send(&other, 3, &Letter::Moved { from: 7, record: moved_seed.write().unwrap() });
         let target = store();
         let (moved, queued) = transfer(&[one, other], vec![Arc::clone(&target)], about()).unwrap();
         assert_eq!((moved.queued, queued), (2, vec![2]));
@@ -588,11 +603,11 @@ mod tests {
         assert!(waiting.iter().all(|item| (item.url.depth, item.url.redirects) == (3, 1)));
         let from = Source::new(&target).url_of(waiting[0].url.via.unwrap()).unwrap();
         assert_eq!(from.as_deref(), Some("http://c.test/"));
-        let scope = target.get(Tree::Meta, b"scope_added").unwrap().unwrap();
-        assert_eq!(
-            scope_added(&scope).iter().map(CrawlUrl::to_string).collect::<Vec<_>>(),
-            ["http://a.test/"]
-        );
+        let scope = target.get(Tree::Meta, SCOPE_ADDED).unwrap().unwrap();
+        let scope = read_scope_added(&scope).unwrap();
+        assert_eq!(scope.iter().map(CrawlUrl::to_string).collect::<Vec<_>>(), ["http://a.test/"]);
+        let records: Vec<_> = moved_seeds(&target).map(|moved| moved.unwrap().1).collect();
+        assert_eq!(records, [moved_seed]);
     }
 
     /// Hosts, each with a URL that was visited and some that wait.

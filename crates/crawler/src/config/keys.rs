@@ -68,6 +68,7 @@ pub const KEYS: &[Key] = &[
     key("scope.resource_hosts", "resource-hosts", Kind::Text),
     key("scope.types", "types", Kind::Words),
     key("scope.sitemaps", "sitemaps", Kind::Switch),
+    key("scope.follow_moved_seeds", "follow-moved-seeds", Kind::Switch),
     key("limits.max_pages", "max-pages", Kind::Text),
     key("limits.max_pages_per_host", "max-pages-per-host", Kind::Text),
     key("limits.max_resources", "max-resources", Kind::Text),

@@ -187,6 +187,8 @@ pub struct ScopeSettings {
     pub types: Vec<String>,
     /// Whether the sitemaps that robots.txt names, and `/sitemap.xml`, are read for URLs. Default: no.
     pub sitemaps: bool,
+    /// Whether a seed that redirects to another site brings that site into the crawl. Default: no, only the target page is fetched.
+    pub follow_moved_seeds: bool,
 }
 
 /// What is archived.
@@ -284,8 +286,8 @@ pub struct ExtractRule {
 
 /// The boundary without seeds.
 pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
-    let ScopeSettings { mode, include, exclude, resource_hosts, .. } = &settings.scope;
+    let ScopeSettings { mode, include, exclude, resource_hosts, follow_moved_seeds, .. } = &settings.scope;
     let limits = &settings.limits;
     let scope = Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)?;
-    Ok(scope.with_resource_hosts(*resource_hosts))
+    Ok(scope.with_resource_hosts(*resource_hosts).following_moved_seeds(*follow_moved_seeds))
 }

@@ -63,7 +63,7 @@ fn every_variable_is_read() {
         "scope.types" => "text/*,application/pdf",
         "robots.dialect" => "strictest",
         "scope.include" | "scope.exclude" => "/a/ /b/",
-        "scope.resources" | "scope.sitemaps" | "pace.per_ip" => "yes",
+        "scope.resources" | "scope.sitemaps" | "scope.follow_moved_seeds" | "pace.per_ip" => "yes",
         "warc.enabled" | "index.enabled" => "no",
         "ledger.level" => "full",
         "pace.adaptive" => "2.5",
@@ -405,6 +405,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     resource_hosts: if scope.2 { ResourceHosts::Domain } else { ResourceHosts::Any },
                     types: vec!["text/*".to_owned()],
                     sitemaps: !scope.2,
+                    follow_moved_seeds: scope.2,
                 },
                 limits: LimitSettings {
                     max_pages,

@@ -1,15 +1,19 @@
 //! Handles a page's links: scope, seen set, queue, and a ledger entry for each that is skipped.
 
-use super::{Engine, ScopeAdded};
+use super::Engine;
+use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, Priority, QueuedUrl, Via};
 use crate::ledger;
-use crate::post::SentLink;
-use crate::record::{Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, NOT_LISTED, PageRecord};
-use crate::scope::Scope;
+use crate::post::{Letter, SentLink};
+use crate::record::{
+    Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, MovedSeed, NOT_LISTED, PageRecord,
+    SCOPE_ADDED, read_scope_added, write_scope_added,
+};
+use crate::scope::{Scope, is_same_site};
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::{BudgetExceeded, Domains, by_form};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -18,8 +22,6 @@ use crate::visit::{FoundLink, Growth, Visited};
 /// What belongs to the crawl.
 pub(super) struct Bounds {
     pub(super) scope: Scope,
-    /// URLs that a redirect from a seed brought into the scope.
-    pub(super) added: Vec<String>,
     /// How many hosts the registered domains have.
     pub(super) domains: Domains,
     /// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
@@ -31,6 +33,8 @@ impl Bounds {
     pub(super) fn judge(&self, url: &CrawlUrl, finding: Finding, of: &str) -> Option<LinkOutcome> {
         if finding.is_resource() {
             self.scope.judge_resource(url, of)
+        } else if finding.is_seed() && finding.redirects > 0 {
+            self.scope.judge_moved_seed(url, finding.depth)
         } else {
             self.scope.judge(url, finding.depth)
         }
@@ -140,9 +144,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         if redirect {
             finding.redirects = item.redirects.saturating_add(1);
-            if item.is_seed() {
+            let before = item.via.map(|before| before.page);
+            // A seed that is visited again has no mark.
+            let is_seed = item.is_seed()
+                || match before {
+                    Some(before) => self.is_moved_seed(before, &lease.url)?,
+                    None => true,
+                };
+            if is_seed {
                 finding.marks = finding.marks.with(Marks::SEED);
-                self.widen_scope(url, depth)?;
+                self.seed_redirects(&lease.url, via.page, before, url)?;
             }
         }
         if let Some(outcome) = self.bounds.judge(url, finding, lease.url.host()) {
@@ -221,23 +232,83 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.host_id(url.host()).map(Ok)
     }
 
-    /// Where a seed redirects to belongs to the crawl as the seed does.
-    pub(super) fn widen_scope(&mut self, url: &CrawlUrl, depth: u32) -> Result<(), CommitError> {
-        if self.bounds.scope.judge(url, depth).is_some() && self.add_to_scope(url)? {
-            self.send_scope(url);
+    /// A seed redirects, or a URL that one redirected to. Within its site the scope follows it; the target on another site is fetched, and
+    /// that site is crawled only where the settings say so. `from` is the redirecting URL, `before` the one that redirected to it.
+    pub(super) fn seed_redirects(
+        &mut self,
+        from: &CrawlUrl,
+        page: Fingerprint,
+        before: Option<Fingerprint>,
+        to: &CrawlUrl,
+    ) -> Result<(), CommitError> {
+        if self.bounds.scope.judge_alone(to).is_some() {
+            return Ok(());
         }
+        let known = match before {
+            Some(before) => self.moved_seed(before)?.map(|moved| (before, moved)),
+            None => None,
+        };
+        let seed = known.as_ref().map_or(from.as_str(), |(_, moved)| &moved.seed).to_owned();
+        let is_of_seed = known.is_some() || self.bounds.scope.is_inside(from);
+        let same_site = is_of_seed && CrawlUrl::parse(&seed).is_ok_and(|seed| is_same_site(&seed, to));
+        let inside = self.bounds.scope.is_inside(to);
+        if let Some((before, moved)) = known {
+            self.put_moved_seed(before, &MovedSeed { passed: true, ..moved })?;
+        }
+        if inside && same_site {
+            return Ok(());
+        }
+        let moved = MovedSeed { v: 1, seed, to: to.to_string(), same_site, inside, passed: false };
+        let is_outside = !inside && moved.brought_in(self.bounds.scope.follows_moved_seeds()).is_none();
+        if is_outside && from.host() != to.host() {
+            tracing::warn!(
+                "the seed {} redirects to {}, another site, which isn't crawled beyond that page; --follow-moved-seeds crawls it",
+                clean_to(&moved.seed, 200),
+                clean_to(to.host(), 200)
+            );
+        }
+        self.put_moved_seed(page, &moved)
+    }
+
+    /// Whether a seed, or a URL that one redirected to, redirects from this page to this URL.
+    pub(super) fn is_moved_seed(&mut self, from: Fingerprint, to: &CrawlUrl) -> Result<bool, CommitError> {
+        Ok(self.moved_seed(from)?.is_some_and(|moved| moved.to == to.as_str()))
+    }
+
+    fn moved_seed(&mut self, from: Fingerprint) -> Result<Option<MovedSeed>, CommitError> {
+        let value = self.frontier.get(Tree::Meta, &MovedSeed::key(from))?;
+        Ok(value.map(|value| MovedSeed::read(&value)).transpose()?)
+    }
+
+    /// Stores where a seed redirects to, and tells the other partitions.
+    fn put_moved_seed(&mut self, from: Fingerprint, moved: &MovedSeed) -> Result<(), CommitError> {
+        if self.moved_seed(from)?.as_ref() == Some(moved) {
+            return Ok(());
+        }
+        let value = moved.write()?;
+        self.send_all(&Letter::Moved { from: from.0, record: value.clone() });
+        self.take_moved_seed(from, moved, value);
         Ok(())
     }
 
-    /// Takes a URL in as a seed. False if the scope has it already.
-    pub(super) fn add_to_scope(&mut self, url: &CrawlUrl) -> Result<bool, CommitError> {
-        if !self.bounds.scope.add_seed(url) {
-            return Ok(false);
+    /// Stores where a seed redirects to. The target's site belongs to the crawl from now on if the scope follows the seed there.
+    pub(super) fn take_moved_seed(&mut self, from: Fingerprint, moved: &MovedSeed, value: Vec<u8>) {
+        if let Some(url) = moved.brought_in(self.bounds.scope.follows_moved_seeds()) {
+            self.bounds.scope.add_seed(&url);
         }
-        self.bounds.added.push(url.to_string());
-        let added = ScopeAdded { urls: self.bounds.added.clone() };
-        self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
-        Ok(true)
+        self.touch(value.len());
+        self.frontier.put(Tree::Meta, MovedSeed::key(from), value);
+    }
+
+    /// Takes a URL into the scope that a partition of an earlier version sent.
+    pub(super) fn add_to_scope(&mut self, url: &CrawlUrl) -> Result<(), CommitError> {
+        if self.bounds.scope.add_seed(url) {
+            let added = self.frontier.get(Tree::Meta, SCOPE_ADDED)?;
+            let added = added.map(|value| read_scope_added(&value)).transpose()?.unwrap_or_default();
+            let urls = added.iter().chain(std::iter::once(url)).map(CrawlUrl::to_string).collect();
+            self.frontier.put(Tree::Meta, SCOPE_ADDED.to_vec(), write_scope_added(urls)?);
+        }
+        Ok(())
     }
 
     /// True the first time that a URL is skipped for a reason, as far as that is remembered.

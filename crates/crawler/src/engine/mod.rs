@@ -41,8 +41,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use self::address::Addresses;
 pub use self::address_pool::AddressPool;
 pub use self::allowance::{Allowance, Share};
@@ -76,10 +74,11 @@ use crate::frontier::{FingerprintSet, Frontier, Lease, Opening};
 use crate::intents::Intents;
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
+use crate::record;
 use crate::scope::Scope;
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Store, Tree};
 use crate::trap::Domains;
-use crate::url::{CrawlUrl, FingerprintKey};
+use crate::url::FingerprintKey;
 use crate::view::View;
 use crate::visit::VisitContext;
 
@@ -137,24 +136,6 @@ impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
     }
 }
 
-/// URLs that a redirect from a seed brought into the scope; stored, so that a resumed crawl has the same boundary.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct ScopeAdded {
-    urls: Vec<String>,
-}
-
-/// The URLs of a stored `scope_added`.
-pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
-    let added: ScopeAdded = serde_json::from_slice(value).unwrap_or_default();
-    added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
-}
-
-/// The value of `scope_added` for these URLs.
-#[cfg(feature = "cluster")]
-pub(crate) fn write_scope_added(urls: Vec<String>) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&ScopeAdded { urls })
-}
-
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes up the crawl that the store holds; an empty store is a new one.
     ///
@@ -186,16 +167,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let rest = (totals.runs > 0).then_some(settings.pace.delay);
         let opening = Opening { now, clock: Some(clock), rest, names: &mut count };
         let mut frontier = Frontier::reopen(store, settings.frontier, first_gap, key, opening)?;
-        let added: ScopeAdded = match store.get(Tree::Meta, b"scope_added")? {
-            Some(value) => serde_json::from_slice(&value)?,
-            None => ScopeAdded::default(),
-        };
-        for url in &added.urls {
-            let detail = |error| format!("scope_added: {url}: {error}");
-            let url = CrawlUrl::parse(url).map_err(|error| StoreError::Unreadable {
-                tree: Tree::Meta.name(),
-                source: detail(error).into(),
-            })?;
+        for url in record::brought_in(&**store, scope.follows_moved_seeds())? {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
@@ -240,7 +212,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             judge: Judge { rules, jitter, asides: Asides::default() },
             context,
             frontier,
-            bounds: Bounds { scope, added: added.urls, domains, skips: FingerprintSet::default() },
+            bounds: Bounds { scope, domains, skips: FingerprintSet::default() },
             gates: Gates::new(quotas, addresses, deadline),
             group: Group::new(committer, totals, clock),
             reports: Reports::new(listener),

@@ -56,7 +56,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
         let lease = permit.lease().clone();
         let (outcome, held) = match &lease.work {
-            Work::Visit(item) => match self.outside(&lease.url, item) {
+            Work::Visit(item) => match self.outside(&lease.url, item)? {
                 Some(outcome) => (outcome, None),
                 None if item.is_seed() => return Ok(Some(permit)),
                 None => match by_form(&self.settings.traps, &lease.url, item.depth) {
@@ -93,16 +93,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Why a queued URL stays outside by the settings in force.
-    fn outside(&mut self, url: &CrawlUrl, item: &QueuedUrl) -> Option<LinkOutcome> {
+    fn outside(&mut self, url: &CrawlUrl, item: &QueuedUrl) -> Result<Option<LinkOutcome>, CommitError> {
         if !item.is_resource() {
-            return self.bounds.scope.judge(url, item.depth);
+            let outcome = self.bounds.judge(url, item.finding(), "");
+            // A page that is visited again is no longer marked as a seed's.
+            if matches!(outcome, Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath))
+                && let Some(via) = item.via
+                && self.is_moved_seed(via.page, url)?
+            {
+                return Ok(self.bounds.scope.judge_moved_seed(url, item.depth));
+            }
+            return Ok(outcome);
         }
         if !self.settings.resources {
-            return Some(LinkOutcome::Resource);
+            return Ok(Some(LinkOutcome::Resource));
         }
         let page = item.via.and_then(|via| self.url_of(via)).and_then(|page| CrawlUrl::parse(&page).ok());
         // Where its page isn't known any more it is judged as one of its own host.
-        self.bounds.judge(url, item.finding(), page.as_ref().unwrap_or(url).host())
+        Ok(self.bounds.judge(url, item.finding(), page.as_ref().unwrap_or(url).host()))
     }
 
     /// Lets a permit through unless its host is paused, or has to wait longer by the user's own delay.

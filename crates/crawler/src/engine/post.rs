@@ -14,7 +14,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, QueuedUrl, Via};
 use crate::ids::{HopId, elsewhere_key};
 use crate::post::{self, Letter, Place, SentLink};
-use crate::record::{Archived, Decided, Decision, Layer, SitemapRecord};
+use crate::record::{Archived, Decided, Decision, Layer, MovedSeed, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::trap::BudgetExceeded;
 use crate::url::{CrawlUrl, Fingerprint};
@@ -194,11 +194,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Tells all partitions of a URL that belongs to the scope from now on.
-    pub(super) fn send_scope(&mut self, url: &CrawlUrl) {
+    /// Sends a letter to all other partitions.
+    pub(super) fn send_all(&mut self, letter: &Letter) {
         let Some(place) = self.post.as_ref().map(|post| post.place) else { return };
         for part in place.others() {
-            self.send_letter(part, Letter::Scope(vec![url.to_string()]));
+            self.send_letter(part, letter.clone());
         }
     }
 
@@ -301,6 +301,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Letter::Hop(request) => self.take_hop(request, now)?,
             Letter::HopAnswer(answer) => self.take_hop_answer(answer, now)?,
             Letter::Steer(order) => self.steer_from_outside(&order)?,
+            Letter::Moved { from, record } => {
+                let moved = MovedSeed::read(&record)?;
+                self.take_moved_seed(Fingerprint(from), &moved, record);
+            }
         }
         Ok(())
     }
@@ -315,9 +319,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let Ok(url) = CrawlUrl::parse(&link.url) else { continue };
             let finding =
                 Finding { redirects: link.redirects, marks: link.marks, ..Finding::link(link.depth, via) };
-            if finding.is_seed() {
-                self.widen_scope(&url, link.depth)?;
-            }
             let host = match self.host_within_budgets(("", HostId::ELSEWHERE), finding, &url)? {
                 Ok(host) => host,
                 Err(held) => {

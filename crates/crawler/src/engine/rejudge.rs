@@ -121,7 +121,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let page = way.item.via;
         let have = page.and_then(|page| known.new_hosts.get(&page)).copied();
         self.bounds.domains.begin_page(have.unwrap_or_default());
-        let judged = self.admit_again(&url, way, before, row.detail.as_deref() == Some(WAS_QUEUED))?;
+        let judged =
+            self.admit_again(&url, via.as_deref(), way, before, row.detail.as_deref() == Some(WAS_QUEUED))?;
         if let Some(page) = page.filter(|_| self.bounds.domains.of_page() > 0) {
             if known.new_hosts.len() >= PAGES_COUNTED {
                 known.new_hosts.clear();
@@ -270,11 +271,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn admit_again(
         &mut self,
         url: &CrawlUrl,
+        via: Option<&str>,
         way: Way,
         before: LinkOutcome,
         was_queued: bool,
     ) -> Result<Now, CommitError> {
         let Way { own, item, is_redirect, barred } = way;
+        let from = item.via.map(|via| via.page).and_then(|page| Some((CrawlUrl::parse(via?).ok()?, page)));
         if let Some(outcome) = barred {
             return Ok(Now::LeftOut(outcome, Some("noimageindex".to_owned())));
         }
@@ -287,8 +290,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if u32::from(item.redirects) > self.settings.max_redirects {
                 return Ok(Now::LeftOut(LinkOutcome::TooManyRedirects, None));
             }
-            if item.is_seed() {
-                self.widen_scope(url, item.depth)?;
+            if item.is_seed()
+                && let Some((from, page)) = from
+            {
+                self.seed_redirects(&from, page, None, url)?;
             }
         }
         let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));

@@ -23,6 +23,7 @@ use crate::record::{
 };
 use crate::robots_cache::{Entry, RobotsStep};
 use crate::store::{MemoryStore, PowerCutStore};
+use crate::url::CrawlUrl;
 use crate::visit::{
     BacklogBytes, Captured, Event, FoundLink, Growth, Outcome, Requested, Revisiting, Visited,
 };

@@ -23,7 +23,7 @@ use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
 use crate::store::{MemoryStore, SledStore, Store, shared};
 use crate::url::CrawlUrl;
-use crate::view::{SitemapSummary, View, ViewError};
+use crate::view::{SitemapSummary, View, ViewError, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
 
 /// Plans a crawl of `seeds`. Nothing is written anywhere.
@@ -135,8 +135,11 @@ pub fn plan_stored<S: Store>(
         }
     }
     let known_from = "the stored crawl: pages, queued URLs, and URLs denied by robots.txt".to_owned();
+    let moved = stored_moved_seeds(&**store, settings.scope.follow_moved_seeds);
+    let moved = moved.collect::<Result<Vec<_>, _>>()?;
     let sitemaps = sitemaps(&**store)?;
-    Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
+    let plan = Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?;
+    Ok(plan.with_moved_seeds(moved))
 }
 
 fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {

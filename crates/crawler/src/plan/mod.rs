@@ -18,7 +18,7 @@ use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::{CrawlUrl, Origin};
-use crate::view::SitemapSummary;
+use crate::view::{MovedSeedSummary, SitemapSummary};
 
 /// Rules and warnings of one robots.txt that are listed; the others are counted.
 const LISTED: usize = 100;
@@ -119,6 +119,8 @@ pub struct Plan {
     pub requests: u64,
     /// The least time that it takes, in seconds, from its first request to its last: that of the host that takes longest.
     pub least_duration: f64,
+    /// Seeds of a stored crawl that redirect to another site, or out of its scope. Empty in a plan of a new crawl, which requests no page.
+    pub moved_seeds: Vec<MovedSeedSummary>,
     /// The hosts.
     pub hosts: Vec<HostPlan>,
 }
@@ -239,8 +241,15 @@ impl Plan {
             unknown: sum(|origin| origin.unknown),
             requests: hosts.iter().map(|host| host.requests).sum(),
             least_duration: hosts.iter().map(|host| host.least_duration).fold(0.0, f64::max),
+            moved_seeds: Vec::new(),
             hosts,
         })
+    }
+
+    /// Adds the moved seeds of a stored crawl.
+    #[must_use]
+    pub fn with_moved_seeds(self, moved_seeds: Vec<MovedSeedSummary>) -> Self {
+        Self { moved_seeds, ..self }
     }
 }
 

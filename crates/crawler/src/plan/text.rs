@@ -37,6 +37,13 @@ impl Plan {
             let words = "would be skipped: only robots.txt is requested";
             line(out, &format!("  {} {words}", count(skipped as u64, "host")))?;
         }
+        for moved in self.moved_seeds.iter().take(NAMED) {
+            line(out, &format!("  {}", moved.line()))?;
+        }
+        if self.moved_seeds.len() > NAMED {
+            let more = self.moved_seeds.len() - NAMED;
+            line(out, &format!("  ... and {more} more moved seeds: see --json"))?;
+        }
         hosts.iter().try_for_each(|host| host.write_text(out))
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod evidence;
 mod forgotten;
 mod history;
 mod link;
+mod moved_seed;
 mod page;
 mod page_state;
 mod reason;
@@ -34,6 +35,10 @@ pub use self::evidence::{DirectiveEvidence, Evidence, LimitReached, PauseSet, Re
 pub use self::forgotten::{Forget, ForgetRule};
 pub(crate) use self::link::unpack_links;
 pub use self::link::{LinkRecord, decode_links, encode_links};
+pub use self::moved_seed::MovedSeed;
+pub(crate) use self::moved_seed::{
+    SCOPE_ADDED, brought_in, moved_seeds, read_scope_added, write_scope_added,
+};
 pub use self::page::{About, Archived, PageRecord, Withdrawn};
 pub(crate) use self::page::{BAD_JSON_LD, GROWTH, NOT_LISTED, TELLING_HEADERS};
 pub use self::page_state::PageState;

@@ -20,7 +20,8 @@ use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
-    Decided, Decision, Evidence, ForgetRule, Layer, PlainReason, RepairRecord, RobotsRecord, RunSettings,
+    Decided, Decision, Evidence, ForgetRule, Layer, MovedSeed, PlainReason, RepairRecord, RobotsRecord,
+    RunSettings, SCOPE_ADDED, read_scope_added,
 };
 use crate::scope::Scope;
 use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
@@ -74,8 +75,8 @@ pub(super) fn rebuild(
 ) -> Result<()> {
     let seeds = record.seed_urls()?;
     let mut scope = job::scope(settings).map_err(JobError::from)?;
-    let added = salvaged.get(Tree::Meta, b"scope_added");
-    let added_urls = added.as_deref().map(crate::engine::scope_added).unwrap_or_default();
+    let added = salvaged.get(Tree::Meta, SCOPE_ADDED);
+    let added_urls = added.as_deref().and_then(|value| read_scope_added(value).ok()).unwrap_or_default();
     for url in seeds.iter().chain(&added_urls) {
         scope.add_seed(url);
     }
@@ -89,10 +90,17 @@ pub(super) fn rebuild(
         Write::put(Tree::Meta, "started", record.started.to_string()),
         Write::put(Tree::Meta, "settings", text),
     ];
-    about.extend(added.map(|value| Write::put(Tree::Meta, "scope_added", value)));
+    about.extend(added.map(|value| Write::put(Tree::Meta, SCOPE_ADDED, value)));
     salvaged.each(Tree::Meta, |key, value| {
         if RunSettings::is_key(&key) {
             about.push(Write::put(Tree::Meta, key, value));
+        } else if let Some(moved) = MovedSeed::is_key(&key).then(|| MovedSeed::read(&value)) {
+            if let Ok(moved) = moved {
+                if let Some(url) = moved.brought_in(scope.follows_moved_seeds()) {
+                    scope.add_seed(&url);
+                }
+                about.push(Write::put(Tree::Meta, key, value));
+            }
         } else if let Some(rule) = key.starts_with(ForgetRule::PREFIX.as_bytes()).then_some(&value) {
             // The next run removes again what was found in damaged files.
             if let Ok(rule) = serde_json::from_slice::<ForgetRule>(rule) {

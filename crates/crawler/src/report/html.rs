@@ -170,6 +170,11 @@ fn result(report: &Report) -> Markup {
         }
         h3 { "Responses by status" }
         (bars(&statuses(report), "status", "Responses by status"))
+        @if !summary.moved_seeds.is_empty() {
+            h3 { "Moved seeds" }
+            ul { @for moved in &summary.moved_seeds { li { (clean(&moved.line())) } } }
+            (more(summary.moved_seeds_known as usize, summary.moved_seeds.len(), "moved seeds", "crawl show DIR"))
+        }
         @if !summary.limits.is_empty() {
             h3 { "Limits that were reached" }
             (table("Limit", "times", &summary.limits, clean_name))
@@ -218,6 +223,7 @@ fn hosts(report: &Report) -> Markup {
                             td.number title=(host.delay_reason) { (host.delay) " s" }
                             td.words {
                                 (clean(&host.because))
+                                @for note in &host.notes { "; " (clean(note)) }
                                 @if host.state == HostState::Parked { " (skipped for the rest of the run)" }
                             }
                         }

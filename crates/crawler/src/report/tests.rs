@@ -8,7 +8,7 @@ use crate::commit::Totals;
 use crate::config::Settings;
 use crate::view::{
     Activity, Contents, Counted, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState, HostSummary,
-    Moment, Status, Summary, TimeStep, Timeline,
+    Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
 };
 
 pub(super) const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
@@ -52,6 +52,12 @@ pub(super) fn empty() -> Report {
             skipped: Vec::new(),
             skipped_not_listed: 0,
             sitemaps_known: 0,
+            moved_seeds_known: 1,
+            moved_seeds: vec![MovedSeedSummary {
+                seed: HOSTILE.to_owned(),
+                to: HOSTILE.to_owned(),
+                scope: "outside",
+            }],
             sitemaps_crashed: 0,
             sitemaps: Vec::new(),
             robots: Vec::new(),
@@ -90,6 +96,7 @@ pub(super) fn hostile() -> Report {
         coverage: Status::Incomplete,
         because: HOSTILE.to_owned(),
         held_back: Vec::new(),
+        notes: vec![HOSTILE.to_owned()],
     };
     let failure = ErrorRow {
         url: "http://a.test/\"><script>alert(1)</script>".to_owned(),

@@ -262,6 +262,13 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                     @for seed in summary.seeds.iter().take(LISTED) { (url_link(seed)) br; }
                     @if summary.seeds.len() > LISTED { "and " (grouped((summary.seeds.len() - LISTED) as u64)) " more" }
                 }
+                @if !summary.moved_seeds.is_empty() {
+                    dt { "Moved seeds" } dd {
+                        @for moved in summary.moved_seeds.iter().take(LISTED) { bdi { (shown(&moved.line())) } br; }
+                        @let more = (summary.moved_seeds_known as usize).saturating_sub(LISTED);
+                        @if more > 0 { "and " (grouped(more as u64)) " more" }
+                    }
+                }
                 @if let Some(head) = summary.head { dt { "Head of the ledger" } dd { code { (head) } } }
                 dt { "Id" } dd { code { (summary.crawl_id) } }
             }
@@ -318,7 +325,7 @@ fn hosts(hosts: &[HostSummary]) -> Markup {
                         tr {
                             th scope="row" { (host_link(&host.host)) }
                             td .number { (grouped(host.pages)) } td .number { (grouped(host.queued)) } td .number { (grouped(host.errors)) }
-                            td .number { (host.delay) } td { (host.delay_reason) } td .prose { (host.because) }
+                            td .number { (host.delay) } td { (host.delay_reason) } td .prose { bdi { (shown(&host.because)) } @for note in &host.notes { "; " bdi { (shown(note)) } } }
                         }
                     }
                 }

@@ -58,12 +58,34 @@ pub(super) struct HeldBack {
     limits: BTreeMap<String, u64>,
     /// Pages of which a part is missing, by the limit that cut them.
     cut: BTreeMap<&'static str, u64>,
+    /// What else is to be known of the host, at most [`NOTES_LISTED`].
+    notes: Vec<String>,
+    /// Notes beyond those.
+    more_notes: u64,
 }
+
+/// Notes of one host that are listed; the others are counted.
+const NOTES_LISTED: usize = 20;
 
 impl HeldBack {
     /// Counts a page of which `limit` kept a part out.
     pub(super) fn cut(&mut self, limit: &'static str) {
         *self.cut.entry(limit).or_default() += 1;
+    }
+
+    /// Adds a note that changes nothing about how complete the host is.
+    pub(super) fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES_LISTED {
+            self.notes.push(note);
+        } else {
+            self.more_notes += 1;
+        }
+    }
+
+    /// The notes; the last one says how many more there are.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let more = (self.more_notes > 0).then(|| format!("and {} more", self.more_notes));
+        self.notes.iter().cloned().chain(more).collect()
     }
 }
 

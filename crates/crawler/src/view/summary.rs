@@ -10,6 +10,7 @@ use super::coverage::{Counted, HeldBack, HeldBackBy, Status, hold_back, statemen
 use super::hosts::seconds;
 use super::limits::{Reached, cut_by, is_limit};
 use super::moment::Moment;
+use super::moved_seeds::{MovedSeedSummary, stored_moved_seeds};
 use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use super::tally::most_frequent;
@@ -25,6 +26,9 @@ use crate::url::CrawlUrl;
 
 /// Sitemaps that the summary lists; the others are counted.
 pub(super) const SITEMAPS_LISTED: usize = 200;
+
+/// Moved seeds that the summary lists; the others are counted.
+pub(super) const MOVED_SEEDS_LISTED: usize = 200;
 
 /// Hosts that the summary lists; the others are counted, and table `hosts` has them all.
 pub(super) const HOSTS_LISTED: usize = 10_000;
@@ -83,6 +87,10 @@ pub struct Summary {
     pub sitemaps_crashed: u64,
     /// Sitemaps one by one, at most 200.
     pub sitemaps: Vec<SitemapSummary>,
+    /// Seeds that redirect to another site, or out of the scope that the seeds give the crawl.
+    pub moved_seeds_known: u64,
+    /// Those seeds one by one, at most 200.
+    pub moved_seeds: Vec<MovedSeedSummary>,
     /// Origins by what their latest robots.txt meant and why, the most frequent first.
     pub robots: Vec<Counted>,
     /// Hosts known.
@@ -126,6 +134,8 @@ pub struct HostSummary {
     pub because: String,
     /// How many of its URLs each reason holds back, the most frequent first.
     pub held_back: Vec<Counted>,
+    /// What else is to be known of it: seeds that redirect to another site, sitemaps that couldn't be read to their end.
+    pub notes: Vec<String>,
 }
 
 /// Whether a host is complete.
@@ -196,6 +206,8 @@ impl View {
             sitemaps_known: 0,
             sitemaps_crashed: 0,
             sitemaps: Vec::new(),
+            moved_seeds_known: 0,
+            moved_seeds: Vec::new(),
             robots: self.robots_states(&mut reached)?,
             hosts_known: 0,
             hosts_complete: 0,
@@ -205,7 +217,7 @@ impl View {
             hosts: Vec::new(),
             head: ledger::head(self.store())?,
         };
-        self.count_hosts(&mut summary, &pages.held_back, &mut reached)?;
+        self.list_moved_seeds(&mut summary, &mut pages.held_back)?;
         for sitemap in self.sitemaps() {
             let sitemap = sitemap?;
             reached.sitemap(sitemap.detail.as_deref());
@@ -271,6 +283,21 @@ impl View {
     fn skip_reasons(&self, pages: &mut Pages, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
         let counted = page_store::scan(self.store()).map(|page| {
+    fn list_moved_seeds(&self, summary: &mut Summary, held_back: &mut HeldBackBy) -> Result<(), ViewError> {
+        let follows = self.crawl_settings().is_some_and(|settings| settings.scope.follow_moved_seeds);
+        for moved in stored_moved_seeds(self.store(), follows) {
+            let moved = moved?;
+            if let Ok(seed) = CrawlUrl::parse(&moved.seed) {
+                held_back.entry(seed.host().to_owned()).or_default().note(moved.line());
+            }
+            summary.moved_seeds_known += 1;
+            if summary.moved_seeds.len() < MOVED_SEEDS_LISTED {
+                summary.moved_seeds.push(moved);
+            }
+        }
+        Ok(())
+    }
+
             let page = page?;
             let record = match Plain::of(&page)? {
                 Some(plain) => plain.into_record(),
@@ -453,3 +480,4 @@ fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&Held
         held_back,
     }
 }
+        notes: held.map(HeldBack::notes).unwrap_or_default(),

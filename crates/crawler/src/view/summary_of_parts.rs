@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::coverage::Counted;
 use super::open::{View, ViewError};
-use super::summary::{HOSTS_LISTED, Listed, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED};
+use super::summary::{HOSTS_LISTED, Listed, MOVED_SEEDS_LISTED, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED};
 use super::tally::most_frequent;
 use crate::commit::Totals;
 use crate::ledger;
@@ -58,6 +58,8 @@ impl Summary {
             sitemaps_known,
             sitemaps_crashed,
             sitemaps,
+            moved_seeds_known,
+            moved_seeds,
             robots,
             hosts_known,
             hosts_complete,
@@ -92,6 +94,12 @@ impl Summary {
         self.sitemaps_crashed += sitemaps_crashed;
         self.sitemaps.extend(sitemaps);
         self.sitemaps.truncate(SITEMAPS_LISTED);
+        // Each partition has all of them.
+        self.moved_seeds_known = self.moved_seeds_known.max(moved_seeds_known);
+        self.moved_seeds.extend(moved_seeds);
+        self.moved_seeds.sort();
+        self.moved_seeds.dedup();
+        self.moved_seeds.truncate(MOVED_SEEDS_LISTED);
         self.robots = added(self.robots, robots);
         self.hosts_known += hosts_known;
         self.hosts_complete += hosts_complete;

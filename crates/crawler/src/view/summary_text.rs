@@ -51,6 +51,7 @@ impl Summary {
         }
         page.counts("Latest robots.txt by origin", &self.robots)?;
         self.sitemaps(&mut page)?;
+        self.moved_seeds(&mut page)?;
         self.hosts(&mut page)?;
         self.completeness(&mut page)
     }
@@ -137,6 +138,20 @@ impl Summary {
         }
     }
 
+    fn moved_seeds(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
+        if self.moved_seeds.is_empty() {
+            return Ok(());
+        }
+        page.title(&format!("Moved seeds: {}", self.moved_seeds_known))?;
+        for moved in self.moved_seeds.iter().take(MOVED_SEEDS_NAMED) {
+            page.line(&format!("  {}", moved.line()))?;
+        }
+        match self.moved_seeds_known.saturating_sub(MOVED_SEEDS_NAMED as u64) {
+            0 => Ok(()),
+            more => page.line(&format!("  ... and {more} more: see --json")),
+        }
+    }
+
     fn hosts(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         page.title(&format!("Hosts: {}, {} complete", self.hosts_known, self.hosts_complete))?;
         page.line(&host_line("host", &"pages", &"requests", &"failed", "delay", "set by", "state"))?;
@@ -195,6 +210,9 @@ impl Summary {
                     let more = if host.held_back.len() > HELD_BACK_LISTED { ", ..." } else { "" };
                     page.line(&format!("      not fetched: {}{more}", reasons.join(", ")))?;
                 }
+                for note in &host.notes {
+                    page.line(&format!("      {note}"))?;
+                }
             }
             if hosts.len() > named {
                 page.line(&format!("  ... and {} more {what}", hosts.len() - named))?;
@@ -227,6 +245,9 @@ fn bodies(count: u64) -> String {
 
 /// Sitemaps that are named.
 const SITEMAPS_NAMED: usize = 20;
+
+/// Moved seeds that are named.
+const MOVED_SEEDS_NAMED: usize = 20;
 
 /// Lines that are clean and not too long.
 struct Lines<'a, W> {

@@ -309,10 +309,13 @@ fn a_crawl_with_every_way_of_discovery_passes() {
 }
 
 #[test]
-fn where_a_seed_redirects_to_is_in_scope_and_where_other_pages_do_isnt() {
-    let to_other = |of: &'static str| {
-        let output = Output::with_ways();
-        output.add(&format!("{OTHER}/"));
+fn where_a_seed_redirects_to_may_be_fetched_and_its_site_only_where_seeds_are_followed() {
+    let to_other = |of: &'static str, page: &str, follows: bool| {
+        let mut output = Output::with_ways();
+        output.add(&format!("{OTHER}{page}"));
+        if follows {
+            output.started_with(|new| new.scope.follow_moved_seeds = true);
+        }
         output.rewrite_ledger(|entries| {
             let url = format!("{SITE}{of}");
             let entry = entries
@@ -323,7 +326,9 @@ fn where_a_seed_redirects_to_is_in_scope_and_where_other_pages_do_isnt() {
         });
         broken(&output.judge()).contains(&"scope")
     };
-    assert_eq!((to_other("/"), to_other("/b")), (false, true));
+    assert!(!to_other("/", "/", false) && !to_other("/", "/", true), "the target of a seed's redirect");
+    assert!(to_other("/b", "/", false) && to_other("/b", "/", true), "that of another page's");
+    assert!(to_other("/", "/more", false) && !to_other("/", "/more", true), "another page of its site");
 }
 
 #[test]

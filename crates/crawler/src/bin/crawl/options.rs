@@ -64,6 +64,9 @@ pub(crate) struct AdjustableArgs {
     /// Where a page's resources may be, besides the hosts that are crawled: its own host, its domain, or any host [default: host]
     #[arg(long, value_name = "HOSTS", value_parser = ["host", "domain", "any"], help_heading = "Scope")]
     resource_hosts: Option<String>,
+    /// When a seed redirects to another site, crawl that site too, and not only the page it redirects to [default: false]
+    #[arg(long, help_heading = "Scope")]
+    follow_moved_seeds: bool,
     /// Keep only responses of these MIME types, as in text/* or application/pdf; others are refused after the response's head; repeatable
     #[arg(long, value_name = "TYPE", value_delimiter = ',', help_heading = "Scope")]
     types: Vec<String>,
@@ -148,8 +151,12 @@ impl AdjustableArgs {
         if self.per_ip {
             overrides.set("pace.per_ip", true);
         }
-        if self.resources {
-            overrides.set("scope.resources", true);
+        for (path, given) in
+            [("scope.resources", self.resources), ("scope.follow_moved_seeds", self.follow_moved_seeds)]
+        {
+            if given {
+                overrides.set(path, true);
+            }
         }
         if let Some(factor) = self.adaptive {
             overrides.set("pace.adaptive", factor);

@@ -101,7 +101,9 @@ fn every_option_reaches_its_setting() {
     for key in KEYS {
         let Some(long) = key.option else { continue };
         let (value, expected) = match key.path {
-            "scope.resources" | "scope.sitemaps" | "pace.per_ip" => (None, "true"),
+            "scope.resources" | "scope.sitemaps" | "scope.follow_moved_seeds" | "pace.per_ip" => {
+                (None, "true")
+            }
             // The default is true.
             "warc.enabled" | "index.enabled" => continue,
             "seed" | "out" | "fetch.resolve_file" => (Some("some/file"), "some/file"),

@@ -57,7 +57,13 @@ impl Rebuild<'_> {
         // What was queued as a resource was judged by the host of its page.
         let of = if item.is_resource() { url.host() } else { "" };
         let skip = if of.is_empty() {
-            self.scope.judge(url, item.depth)
+            match self.scope.judge(url, item.depth) {
+                // Where a seed redirects to is fetched on whatever host it is.
+                Some(_) if item.is_seed() && item.redirects > 0 => {
+                    self.scope.judge_moved_seed(url, item.depth)
+                }
+                outcome => outcome,
+            }
         } else {
             self.scope.judge_resource(url, of)
         };

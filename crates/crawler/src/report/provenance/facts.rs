@@ -179,6 +179,9 @@ fn scope(settings: &Settings) -> String {
     words.join("; ")
 }
 
+    if scope.follow_moved_seeds {
+        words.push("the sites that seeds redirect to".to_owned());
+    }
 fn patterns(patterns: &[String]) -> String {
     patterns.iter().map(|pattern| format!("`{}`", clean(pattern))).collect::<Vec<_>>().join(", ")
 }

@@ -5,9 +5,14 @@ use serde::Serialize;
 use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
-use crate::config::{self, CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
+use crate::config::{
+    self, CliOverrides, ScopeMode, ScopeSettings, Settings, load, read_record, read_settings_in_force,
+};
 use crate::frontier::stored_host;
-use crate::record::{EndRecord, JUDGED_BY, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings};
+use crate::record::{
+    EndRecord, JUDGED_BY, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings, brought_in,
+    moved_seeds,
+};
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
@@ -44,6 +49,8 @@ impl RobotsNow {
 pub(super) struct Hints {
     /// The narrowest wider scope that it lies in.
     pub(super) wider: Option<&'static str>,
+    /// It belongs to the site that a seed redirects to.
+    pub(super) is_of_moved_seed: bool,
     /// An `--exclude` matches it.
     pub(super) is_excluded: bool,
     /// Links from a seed to it.
@@ -61,7 +68,13 @@ impl Hints {
     pub(super) fn wider(&self) -> Vec<String> {
         let wider =
             self.wider.map(|mode| format!("`crawl resume DIR --scope {mode}`, if a page links to it"));
-        wider.into_iter().chain(["the URL in the seed file of a new crawl".to_owned()]).collect()
+        let follow = "`crawl resume DIR --follow-moved-seeds`, if a page links to it".to_owned();
+        let follow = self.is_of_moved_seed.then_some(follow);
+        follow
+            .into_iter()
+            .chain(wider)
+            .chain(["the URL in the seed file of a new crawl".to_owned()])
+            .collect()
     }
 }
 
@@ -138,7 +151,15 @@ impl View {
         settings: Option<&Settings>,
     ) -> Result<Option<String>, ViewError> {
         let Some(scope) = self.scope_of(settings)? else { return Ok(None) };
-        Ok(scope.judge(url, depth).map(|outcome| outcome.as_str().to_owned()))
+        let outcome = scope.judge(url, depth);
+        if matches!(outcome, Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath)) {
+            for moved in moved_seeds(self.store()) {
+                if moved?.1.to == url.as_str() {
+                    return Ok(scope.judge_moved_seed(url, depth).map(|outcome| outcome.as_str().to_owned()));
+                }
+            }
+        }
+        Ok(outcome.map(|outcome| outcome.as_str().to_owned()))
     }
 
     /// What would let a URL at this depth in.
@@ -155,6 +176,13 @@ impl View {
         hints.is_unarchived = !settings.warc.enabled;
         let excluded = regex::RegexSet::new(&settings.scope.exclude);
         hints.is_excluded = excluded.is_ok_and(|set| set.is_match(url.as_str()));
+        let follows = Settings {
+            scope: ScopeSettings { follow_moved_seeds: true, ..settings.scope.clone() },
+            ..settings.clone()
+        };
+        let with_sites = self.scope_of(Some(&follows))?;
+        hints.is_of_moved_seed =
+            !settings.scope.follow_moved_seeds && with_sites.is_some_and(|scope| scope.is_inside(url));
         for (mode, name) in
             [(ScopeMode::Host, "host"), (ScopeMode::Domain, "domain"), (ScopeMode::Any, "any")]
         {
@@ -172,18 +200,11 @@ impl View {
 
     /// The boundary that these settings give the crawl, with its seeds.
     fn scope_of(&self, settings: Option<&Settings>) -> Result<Option<Scope>, ViewError> {
-        #[derive(serde::Deserialize)]
-        struct Added {
-            urls: Vec<String>,
-        }
         let (Some(settings), Some(dir)) = (settings, self.dir()) else { return Ok(None) };
         let Ok(mut scope) = config::scope(settings) else { return Ok(None) };
         let mut seeds = read_record(&dir.settings()).map(|record| record.seeds).unwrap_or_default();
-        if let Some(value) = self.store().get(Tree::Meta, b"scope_added")? {
-            let added: Added =
-                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, error))?;
-            seeds.extend(added.urls);
-        }
+        let brought_in = brought_in(self.store(), settings.scope.follow_moved_seeds)?;
+        seeds.extend(brought_in.iter().map(CrawlUrl::to_string));
         for seed in &seeds {
             let seed = CrawlUrl::parse(seed).map_err(|error| ViewError::record(Tree::Meta, error))?;
             scope.add_seed(&seed);
