@@ -228,3 +228,51 @@ fn a_sitemap_of_several_parts_is_read_whole_and_its_long_urls_are_counted() {
     assert!(of_length[0].to_string().contains("percent-encoded: 3"), "{of_length:?}");
     scene.look("audit", &[]).expect(0);
 }
+
+#[test]
+fn the_coverage_of_a_host_names_its_sitemaps_that_are_not_read_whole() {
+    let entry = |path: &str| format!("<url><loc>http://a.test{path}</loc></url>");
+    let cut = format!("<urlset>{}<url><loc>http://a.te", entry("/cut"));
+    let ill_formed = format!(
+        "<urlset>{}<url>R&D < 3<loc>/relative?a=1&b=2</loc></url>{}</urlset>",
+        entry("/1"),
+        entry("/2")
+    );
+    let names = ["cut", "ill-formed", "html", "gone"].map(|name| format!("http://a.test/maps/{name}"));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", robots(Rules::default(), &names))
+        .page("a.test", "/maps/cut", xml(cut))
+        .page("a.test", "/maps/ill-formed", xml(ill_formed))
+        .page("a.test", "/maps/html", Answer::html("<html><body>no</body></html>"))
+        // Nobody says that this is one.
+        .page("a.test", "/sitemap.xml", Answer::html("<html><body>front page</body></html>"));
+    let sites = ["/", "/cut", "/1", "/2", "/relative?a=1&b=2"]
+        .iter()
+        .fold(sites, |sites, path| sites.page("a.test", path, Answer::html("x")));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--sitemaps", "--retries", "0"]).run().expect(0);
+    let is_sitemap = |url: &String| url.contains("/maps/") || url.ends_with("/sitemap.xml");
+    let pages: Vec<String> = scene.server.pages().into_iter().filter(|url| !is_sitemap(url)).collect();
+    let expected = ["/", "/1", "/2", "/cut", "/relative?a=1&b=2"].map(|path| format!("http://a.test{path}"));
+    assert_eq!(sorted(pages), expected);
+    let summary = &scene.look("show", &["--json"]).expect(0).json()[0];
+    let notes: Vec<String> = serde_json::from_value(summary["hosts"][0]["notes"].clone()).expect("a list");
+    assert_eq!(
+        sorted(notes),
+        [
+            "sitemap http://a.test/maps/cut couldn't be read to its end: broken: it ends unexpectedly",
+            "sitemap http://a.test/maps/html couldn't be read: not a sitemap",
+        ]
+    );
+    let of = |name: &str| {
+        let url = format!("http://a.test/maps/{name}");
+        let all = summary["sitemaps"].as_array().expect("a list");
+        all.iter().find(|row| row["url"] == *url).expect("it is known").clone()
+    };
+    assert_eq!((&of("cut")["incomplete"], &of("ill-formed")["incomplete"]), (&true.into(), &false.into()));
+    assert_eq!(of("ill-formed")["detail"], "1 relative URL, resolved");
+    let shown = scene.look("show", &[]).expect(0).stdout.clone();
+    assert!(shown.contains("      sitemap http://a.test/maps/cut couldn't be read to its end"), "{shown}");
+    scene.look("audit", &[]).expect(0);
+}

@@ -15,6 +15,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Finding, FingerprintSet, Frontier, HostId, Lease, Marks, Via, Work};
 use crate::ledger;
 use crate::post::SentLink;
+use crate::quantity::count;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
     SitemapFound, SitemapRecord, SitemapState, link_key,
@@ -324,6 +325,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
     ) -> Result<(), CommitError> {
         record.state = SitemapState::Failed;
+        record.incomplete = false;
         if let Some(target) = read.redirect {
             record.state = SitemapState::Redirects;
             match target {
@@ -360,6 +362,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         record.detail = sitemap.fault.as_ref().map(ToString::to_string);
         record.form = Some(sitemap.form.as_str().to_owned());
+        // Many sites answer any URL with some page.
+        record.incomplete = match sitemap.fault {
+            Some(Fault::NotOne) => record.found != SitemapFound::WellKnown,
+            ref fault => fault.is_some(),
+        };
         if sitemap.form == SitemapFormat::Other {
             return Ok(());
         }
@@ -372,8 +379,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             );
             self.totals.skipped += sitemap.too_long;
             self.decided(lease, now, Decided::Cut, Layer::Limit, LinkOutcome::TooLong, words.clone());
-            record.detail =
-                Some(record.detail.take().map_or(words.clone(), |fault| format!("{fault}; {words}")));
+            add_detail(record, words);
+        }
+        if sitemap.relative > 0 {
+            add_detail(record, format!("{}, resolved", count(sitemap.relative, "relative URL")));
         }
         if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
@@ -608,6 +617,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             via: Some(record.from.clone()),
         });
     }
+}
+
+/// Adds to what is wrong with a sitemap.
+fn add_detail(record: &mut SitemapRecord, words: String) {
+    record.detail = Some(match record.detail.take() {
+        Some(detail) => format!("{detail}; {words}"),
+        None => words,
+    });
 }
 
 /// Bytes of an entry about a refused sitemap beside its texts, at most.

@@ -94,6 +94,9 @@ pub struct SitemapRecord {
     /// What was wrong with it, or where it was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// It couldn't be read to its end, or isn't a sitemap though somebody says that it is one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
     /// Bytes of the body as decoded.
     #[serde(default)]
     pub bytes: u64,
@@ -136,6 +139,7 @@ impl SitemapRecord {
             status: None,
             form: None,
             detail: None,
+            incomplete: false,
             bytes: 0,
             urls: 0,
             queued: 0,

@@ -3,6 +3,9 @@
 //!
 //! A sitemap is read as a stream: neither its bytes nor its text are ever whole in memory. Its URLs are given away in parts.
 //!
+//! XML that isn't well-formed is read on: `&` and `<` that begin no markup are text, an end tag closes what is open within its element,
+//! and one without an element is passed over. A URL that is relative is resolved and counted, though the protocol asks for absolute ones.
+//!
 //! XML is read as a stream of events without document type definitions: a document that has one is refused, no entity
 //! but the five of XML is known, nothing is fetched.
 //!
@@ -10,6 +13,7 @@
 //! below its own path): where they may be fetched is for scope and robots.txt to say.
 
 mod date;
+mod escape;
 mod parts;
 mod stream;
 mod text;
@@ -146,6 +150,8 @@ pub struct Sitemap {
     pub count: u64,
     /// Entries that hold no http URL.
     pub bad: u64,
+    /// URLs of an urlset or index that were relative, and are resolved.
+    pub relative: u64,
     /// URLs that are longer than the limit once they are percent-encoded. They are counted, and not kept.
     pub too_long: u64,
     /// What kept it from being read to its end.
@@ -156,7 +162,7 @@ pub struct Sitemap {
 
 impl Sitemap {
     fn of(form: SitemapFormat) -> Self {
-        Self { form, urls: Vec::new(), count: 0, bad: 0, too_long: 0, fault: None, bytes: 0 }
+        Self { form, urls: Vec::new(), count: 0, bad: 0, relative: 0, too_long: 0, fault: None, bytes: 0 }
     }
 
     /// A sitemap that can't be read at all.

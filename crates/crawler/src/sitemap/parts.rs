@@ -21,6 +21,7 @@ pub(super) struct Parts<'a, 'g> {
     bytes: usize,
     pub(super) count: u64,
     pub(super) bad: u64,
+    relative: u64,
     too_long: u64,
     /// Nobody wants any more of them.
     is_over: bool,
@@ -28,11 +29,22 @@ pub(super) struct Parts<'a, 'g> {
 
 impl<'a, 'g> Parts<'a, 'g> {
     pub(super) fn new(base: &'a Url, limits: &'a SitemapLimits, give: Give<'g>) -> Self {
-        Self { base, limits, give, part: Vec::new(), bytes: 0, count: 0, bad: 0, too_long: 0, is_over: false }
+        Self {
+            base,
+            limits,
+            give,
+            part: Vec::new(),
+            bytes: 0,
+            count: 0,
+            bad: 0,
+            relative: 0,
+            too_long: 0,
+            is_over: false,
+        }
     }
 
-    /// Takes the URL of an entry as it is written; relative ones are taken from feeds alone. What is no http URL, or is too long once it
-    /// is encoded, is counted.
+    /// Takes the URL of an entry as it is written. Relative ones are resolved, but for lines of text; those of an urlset or index are counted.
+    /// What is no http URL, or is too long once it is encoded, is counted.
     pub(super) fn take(
         &mut self,
         form: SitemapFormat,
@@ -41,18 +53,24 @@ impl<'a, 'g> Parts<'a, 'g> {
         priority: f32,
     ) -> Result<(), Fault> {
         let text = text.trim();
-        let may_be_relative = matches!(form, SitemapFormat::Rss | SitemapFormat::Atom);
         let url = if text.is_empty() || text.len() > self.limits.value_bytes {
             None
-        } else if may_be_relative {
-            CrawlUrl::join(self.base, text).ok()
         } else {
             CrawlUrl::parse(text).ok()
+        };
+        let is_relative = url.is_none() && form != SitemapFormat::Text;
+        let url = if is_relative && !text.is_empty() && text.len() <= self.limits.value_bytes {
+            CrawlUrl::join(self.base, text).ok()
+        } else {
+            url
         };
         let Some(url) = url else {
             self.bad += 1;
             return Ok(());
         };
+        // Feeds may have them (RFC 4287 section 2).
+        self.relative +=
+            u64::from(is_relative && matches!(form, SitemapFormat::UrlSet | SitemapFormat::Index));
         if url.as_str().len() > self.limits.url_length {
             self.too_long += 1;
             return Ok(());
@@ -83,8 +101,8 @@ impl<'a, 'g> Parts<'a, 'g> {
             self.part.clear();
         }
         sort(&mut self.part);
-        let Self { part, count, bad, too_long, .. } = self;
-        Sitemap { urls: part, count, bad, too_long, ..sitemap }
+        let Self { part, count, bad, relative, too_long, .. } = self;
+        Sitemap { urls: part, count, bad, relative, too_long, ..sitemap }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
+use super::escape::Escaper;
 use crate::gunzip::Members;
 
 /// Bytes that are read at a time.
@@ -19,6 +20,8 @@ pub(super) struct Text<R: BufRead> {
     /// What is read and not decoded yet.
     raw: Vec<u8>,
     decoded: String,
+    /// Escapes what begins no markup, once the text is known to be XML.
+    escaper: Option<Escaper>,
     /// How much of `decoded` is taken.
     taken: usize,
     is_over: bool,
@@ -75,6 +78,7 @@ impl<R: BufRead> Text<R> {
             decoder: None,
             raw: Vec::new(),
             decoded: String::with_capacity(4 * STEP),
+            escaper: None,
             taken: 0,
             is_over: false,
             since_token: 0,
@@ -95,6 +99,16 @@ impl<R: BufRead> Text<R> {
             let blank = text.len();
             self.taken += blank;
         }
+    }
+
+    /// Escapes the text from here on, as XML.
+    pub(super) fn escape_stray_markup(&mut self) {
+        let text = self.decoded.split_off(self.taken);
+        self.decoded.clear();
+        self.taken = 0;
+        let mut escaper = Escaper::default();
+        escaper.push(&text, self.is_over, &mut self.decoded);
+        self.escaper = Some(escaper);
     }
 
     /// Bytes that were read, as unpacked.
@@ -151,6 +165,10 @@ impl<R: BufRead> Text<R> {
             if result == CoderResult::InputEmpty {
                 break;
             }
+        }
+        if let Some(escaper) = &mut self.escaper {
+            let text = std::mem::replace(&mut self.decoded, String::with_capacity(4 * STEP));
+            escaper.push(&text, is_last, &mut self.decoded);
         }
         self.is_over = is_last;
         self.raw = raw;

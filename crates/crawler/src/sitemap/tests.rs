@@ -143,6 +143,101 @@ fn what_is_broken_counts_up_to_the_break() {
     assert!(matches!(broken.fault, Some(Fault::Broken(_))), "{broken:?}");
 }
 
+/// Five entries, the second with something in its title.
+fn feed(title: &str) -> String {
+    let item = |n: usize| {
+        let title = if n == 2 { title } else { "ok" };
+        format!("<item><title>{title}</title><link>http://a.test/{n}?a=1&amp;b=2</link></item>")
+    };
+    format!("<rss version='2.0'><channel>{}</channel></rss>", (1..6).map(item).collect::<String>())
+}
+
+#[test]
+fn characters_that_begin_no_markup_cost_no_url() {
+    let expected: Vec<String> = (1..6).map(|n| format!("http://a.test/{n}?a=1&b=2")).collect();
+    for title in [
+        "caf&eacute; &lsquo;x&rsquo;",
+        "R&D and Salt & Pepper",
+        "AT&T; R&D;",
+        "a < b",
+        "a <3 b <",
+        "a<b",
+        "x<y and z",
+        "if x<y and z>w",
+        "a <b>bold",
+        "one<br>two<br>three",
+        "not </i> open",
+        "</>",
+        "<!important> <?",
+        "a <b c=\"d",
+        "&",
+        "<",
+    ] {
+        if title.ends_with("<?") {
+            // It lasts up to the next `?>`, of which there is none.
+            assert!(matches!(of(&feed(title)).fault, Some(Fault::Broken(_))));
+            continue;
+        }
+        let sitemap = of(&feed(title));
+        assert_eq!(
+            (urls(&sitemap), sitemap.fault.clone()),
+            (expected.iter().map(String::as_str).collect(), None),
+            "{title}"
+        );
+    }
+}
+
+#[test]
+fn ill_formed_sitemaps_are_read_on() {
+    let loc = |url: &str| format!("<url><loc>{url}</loc></url>");
+    let (first, last) = (loc("http://a.test/1"), loc("http://a.test/3"));
+    for (middle, expected) in [
+        ("<url><loc>http://a.test/2?a=1&b=2</loc></url>", Some("http://a.test/2?a=1&b=2")),
+        ("<url><loc>http://a.test/2?a=1&copy=2&amp;c=3</loc></url>", Some("http://a.test/2?a=1&copy=2&c=3")),
+        ("<url><loc>http://a.test/2?a<b</loc></url>", Some("http://a.test/2?a%3Cb")),
+        ("<url><loc>http://a.test/2</lock></url>", Some("http://a.test/2")),
+        ("<url><loc>http://a.test/2</loc>", Some("http://a.test/2")),
+        ("<url><loc>http://a.test/2<lastmod>2020-01-01</lastmod></url>", Some("http://a.test/2")),
+        ("<url><loc>http://a.test/2</loc></urll>", Some("http://a.test/2")),
+        ("</loc></url></b><url><loc>http://a.test/2</loc></url>", Some("http://a.test/2")),
+        (
+            "<url><image:image><image:title>Salt & Pepper</image:title></image:image><loc>http://a.test/2</loc></url>",
+            Some("http://a.test/2"),
+        ),
+        ("Salt & Pepper < 3", None),
+    ] {
+        let sitemap = of(&urlset(&format!("{first}{middle}{last}")));
+        let all: Vec<&str> =
+            ["http://a.test/1"].into_iter().chain(expected).chain(["http://a.test/3"]).collect();
+        let mut read = urls(&sitemap);
+        // Dates decide the order.
+        read.sort_unstable();
+        assert_eq!((read, sitemap.bad, sitemap.fault.clone()), (all, 0, None), "{middle}");
+    }
+    let atom = "<feed><entry><title>R&D</title><link href='/e?a=1&b=2'/></entry><entry><link href=\"/f?<x>\"/></entry></feed>";
+    assert_eq!(urls(&of(atom)), ["http://a.test/e?a=1&b=2", "http://a.test/f?%3Cx%3E"]);
+}
+
+#[test]
+fn relative_urls_are_resolved_and_counted() {
+    let sitemap = of(&urlset(
+        "<url><loc>/a</loc></url><url><loc>b?x</loc></url><url><loc>//c.test/</loc></url><url><loc>http://a.test/d</loc></url>\
+         <url><loc>mailto:a@b.test</loc></url><url><loc></loc></url>",
+    ));
+    assert_eq!(
+        urls(&sitemap),
+        ["http://a.test/a", "http://a.test/maps/b?x", "http://c.test/", "http://a.test/d"]
+    );
+    assert_eq!((sitemap.relative, sitemap.bad, &sitemap.fault), (3, 2, &None));
+    let index = of("<sitemapindex><sitemap><loc>part.xml</loc></sitemap></sitemapindex>");
+    assert_eq!((urls(&index), index.relative), (vec!["http://a.test/maps/part.xml"], 1));
+    // Feeds may have them, and a line of text is no URL then.
+    let feed = of("<rss><channel><item><link>/y</link></item></channel></rss>");
+    assert_eq!((urls(&feed), feed.relative), (vec!["http://a.test/y"], 0));
+    let lines = of("http://a.test/1\n/relative");
+    assert_eq!((urls(&lines), lines.relative, lines.bad), (vec!["http://a.test/1"], 0, 1));
+}
+
 #[test]
 fn limits_cut_and_say_so() {
     let entries = entries(20);
@@ -283,7 +378,7 @@ fn the_length_of_a_url_counts_as_it_would_be_requested() {
     let limits = SitemapLimits { url_length: 40, ..SitemapLimits::default() };
     let text = urlset(
         "<url><loc>http://a.test/\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}</loc></url><url><loc>http://a.test/\u{e9}\u{e9}\u{e9}\u{e9}</loc></url>\
-         <url><loc>http://a.test/\"\"\"\"\"\"\"\"\"</loc></url><url><loc>nothing</loc></url>",
+         <url><loc>http://a.test/\"\"\"\"\"\"\"\"\"</loc></url><url><loc>ftp://a.test/</loc></url>",
     );
     let sitemap = read(text.as_bytes(), false, &base(), &limits);
     // 14 bytes, and six for each letter.

@@ -1,5 +1,6 @@
 //! Sitemaps and feeds in XML, by its events.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufRead;
 
 use quick_xml::events::{BytesStart, Event};
@@ -9,18 +10,20 @@ use super::parts::Parts;
 use super::stream::Text;
 use super::{Fault, Sitemap, SitemapFormat, date};
 
-/// Reads a document up to its end, its first fault, or a limit.
+/// Reads a document up to its end, a fault that nothing can be read behind, or a limit.
 pub(super) fn read<R: BufRead>(text: &mut Text<R>, parts: &mut Parts<'_, '_>) -> Sitemap {
+    text.escape_stray_markup();
     let mut reader = Reader::from_reader(text);
-    // Names are compared here as far as they matter; a stack of all open names would be memory for the asking.
+    // Names are compared here: an end tag of another name closes nothing.
     reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
     let mut reading = Reading::new(parts);
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         reader.get_mut().next_token();
         let fault = match reader.read_event_into(&mut buffer) {
-            Ok(Event::Eof) if reading.depth == 0 => return reading.end(),
+            Ok(Event::Eof) if reading.open.is_empty() => return reading.end(),
             Ok(Event::Eof) => Some(Fault::Broken("it ends unexpectedly".to_owned())),
             Ok(event) => reading.event(&event).err(),
             Err(error) => Some(Fault::Broken(crate::clean::clean_to(&error.to_string(), 200))),
@@ -37,8 +40,8 @@ struct Reading<'p, 'a, 'g> {
     parts: &'p mut Parts<'a, 'g>,
     form: SitemapFormat,
     has_root: bool,
-    /// Open elements.
-    depth: usize,
+    /// The names of the open elements, hashed, the outermost first.
+    open: Vec<u64>,
     /// Depth of the entry that is open: `url`, `sitemap`, `item`, `entry`.
     entry: Option<usize>,
     /// The field of the entry that is open.
@@ -62,7 +65,7 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
             parts,
             form: SitemapFormat::Other,
             has_root: false,
-            depth: 0,
+            open: Vec::new(),
             entry: None,
             field: None,
             value: String::new(),
@@ -76,18 +79,16 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
         match event {
             Event::DocType(_) => return Err(Fault::DocType),
             Event::Start(start) => {
-                self.depth += 1;
-                if self.depth > self.parts.limits.elements {
+                if self.open.len() >= self.parts.limits.elements {
                     return Err(Fault::Elements);
                 }
                 self.open(start)?;
             }
             Event::Empty(start) => {
-                self.depth += 1;
                 self.open(start)?;
                 self.close()?;
             }
-            Event::End(_) => self.close()?,
+            Event::End(end) => self.close_all(hash(end.name().into_inner()))?,
             Event::Text(text) => self.take(text),
             Event::CData(text) => self.take(text),
             Event::GeneralRef(name) => {
@@ -112,6 +113,17 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
 
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), Fault> {
         let name = start.local_name().into_inner();
+        let full_name = hash(start.name().into_inner());
+        // No field has elements: its end tag is missing.
+        if self.field.is_some() && self.entry.is_some_and(|entry| self.open.len() == entry + 1) {
+            self.close()?;
+        }
+        // The end tag of the entry before is missing.
+        if self.entry == Some(self.open.len()) && self.open.last() == Some(&full_name) {
+            self.close()?;
+        }
+        self.open.push(full_name);
+        let depth = self.open.len();
         if !self.has_root {
             self.has_root = true;
             self.form = match name {
@@ -126,16 +138,16 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
         match self.entry {
             None => {
                 let is_entry = match self.form {
-                    SitemapFormat::UrlSet => name == "url" && self.depth == 2,
-                    SitemapFormat::Index => name == "sitemap" && self.depth == 2,
+                    SitemapFormat::UrlSet => name == "url",
+                    SitemapFormat::Index => name == "sitemap",
                     SitemapFormat::Rss => name == "item",
                     SitemapFormat::Atom => name == "entry",
                     SitemapFormat::Text | SitemapFormat::Other => false,
                 };
-                self.entry = is_entry.then_some(self.depth);
+                self.entry = is_entry.then_some(depth);
             }
             // Fields are directly below their entry: `image:loc` is further down.
-            Some(entry) if self.depth == entry + 1 && !is_of_extension(start) => {
+            Some(entry) if depth == entry + 1 && !is_of_extension(start) => {
                 self.field = match (self.form, name) {
                     (SitemapFormat::UrlSet | SitemapFormat::Index, "loc") | (SitemapFormat::Rss, "link") => {
                         Some(Field::Loc)
@@ -180,9 +192,21 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
         }
     }
 
+    /// Closes the innermost element of this name, and all within it.
+    fn close_all(&mut self, name: u64) -> Result<(), Fault> {
+        if let Some(place) = self.open.iter().rposition(|open| *open == name) {
+            while self.open.len() > place {
+                self.close()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost element.
     fn close(&mut self) -> Result<(), Fault> {
-        let entry = self.entry;
-        if entry.is_some_and(|entry| self.depth == entry + 1) {
+        let (entry, depth) = (self.entry, self.open.len());
+        self.open.pop();
+        if entry.is_some_and(|entry| depth == entry + 1) {
             let value = std::mem::take(&mut self.value);
             match self.field.take() {
                 Some(Field::Loc) if self.loc.is_none() => self.loc = Some(value),
@@ -190,11 +214,10 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
                 Some(Field::Priority) => self.priority = value,
                 _ => {}
             }
-        } else if entry == Some(self.depth) {
+        } else if entry == Some(depth) {
             self.entry = None;
             self.push()?;
         }
-        self.depth = self.depth.saturating_sub(1);
         Ok(())
     }
 
@@ -211,6 +234,12 @@ impl<'p, 'a, 'g> Reading<'p, 'a, 'g> {
             form => Sitemap::of(form),
         }
     }
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// True for elements of the extensions for images, videos and languages, which have a `loc` or `link` of their own.

@@ -44,7 +44,9 @@ impl Reached {
 
     /// Counts a sitemap that was read in part, for what its detail says.
     pub(super) fn sitemap(&mut self, detail: Option<&str>) {
-        for (_, name) in OF_SITEMAPS.iter().filter(|(fault, _)| detail == Some(&fault.to_string())) {
+        // More may be wrong with it.
+        let first = detail.map(|detail| detail.split("; ").next().unwrap_or_default());
+        for (_, name) in OF_SITEMAPS.iter().filter(|(fault, _)| first == Some(&fault.to_string())) {
             self.add(name, 1);
         }
     }

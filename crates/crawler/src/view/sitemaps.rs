@@ -33,6 +33,8 @@ pub struct SitemapSummary {
     pub refused: u64,
     /// Of these, URLs that the ledger doesn't have, since a sitemap may add only so much to the database.
     pub skipped_not_listed: u64,
+    /// It couldn't be read to its end, or isn't a sitemap though a robots.txt or an index says so.
+    pub incomplete: bool,
     /// Bytes, as decoded.
     pub bytes: u64,
     /// When that was known.
@@ -70,6 +72,7 @@ impl From<SitemapRecord> for SitemapSummary {
             seen: record.seen,
             refused: record.refused,
             skipped_not_listed: record.skipped_not_listed,
+            incomplete: record.incomplete,
             bytes: record.bytes,
             at: Moment(record.at),
             detail: record.detail,
@@ -84,6 +87,22 @@ impl SitemapSummary {
         self.state == SitemapState::Failed.as_str() && self.detail.as_ref().is_some_and(is_crashed)
     }
 
+    /// What its host's coverage says of it: that it couldn't be fetched, or not be read to its end; none where nothing is missing. A sitemap that
+    /// doesn't exist says nothing.
+    pub(crate) fn note(&self) -> Option<String> {
+        let is_missing = self.status.is_some_and(|status| status < 500);
+        let is_failed = self.state == SitemapState::Failed.as_str();
+        let what = if self.incomplete {
+            if is_failed { "couldn't be read" } else { "couldn't be read to its end" }
+        } else if is_failed && !is_missing {
+            "couldn't be fetched"
+        } else {
+            return None;
+        };
+        let detail = self.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+        Some(format!("sitemap {} {what}{detail}", self.url))
+    }
+
     /// One line for people.
     pub(crate) fn line(&self) -> String {
         let Self { url, state, urls, queued, seen, refused, .. } = self;
@@ -95,6 +114,36 @@ impl SitemapSummary {
                 form.unwrap_or_default()
             ),
             _ => format!("  {url}  {state}{detail}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SitemapFound;
+
+    #[test]
+    fn coverage_names_what_was_not_read_whole_and_not_what_does_not_exist() {
+        let note = |state, status, incomplete, detail: &str| {
+            let url = "http://a.test/s.xml".to_owned();
+            let found = SitemapRecord::found(
+                url,
+                SitemapFound::RobotsTxt,
+                String::new(),
+                jiff::Timestamp::UNIX_EPOCH,
+            );
+            let detail = Some(detail.to_owned());
+            SitemapSummary::from(SitemapRecord { state, status, incomplete, detail, ..found }).note()
+        };
+        let says = |what: &str| Some(format!("sitemap http://a.test/s.xml {what}"));
+        let (read, failed) = (SitemapState::Read, SitemapState::Failed);
+        assert_eq!(note(read, Some(200), true, "x"), says("couldn't be read to its end: x"));
+        assert_eq!(note(failed, Some(200), true, "x"), says("couldn't be read: x"));
+        assert_eq!(note(failed, Some(503), false, "x"), says("couldn't be fetched: x"));
+        assert_eq!(note(failed, None, false, "x"), says("couldn't be fetched: x"));
+        for state in [read, failed, SitemapState::Denied, SitemapState::Redirects, SitemapState::Waits] {
+            assert_eq!(note(state, Some(404), false, "x"), None, "{state:?}");
         }
     }
 }

@@ -221,6 +221,9 @@ impl View {
         for sitemap in self.sitemaps() {
             let sitemap = sitemap?;
             reached.sitemap(sitemap.detail.as_deref());
+            if let (Some(note), Ok(url)) = (sitemap.note(), CrawlUrl::parse(&sitemap.url)) {
+                pages.held_back.entry(url.host().to_owned()).or_default().note(note);
+            }
             summary.skipped_not_listed += sitemap.skipped_not_listed;
             summary.sitemaps_known += 1;
             summary.sitemaps_crashed += u64::from(sitemap.is_crashed());
@@ -228,6 +231,7 @@ impl View {
                 summary.sitemaps.push(sitemap);
             }
         }
+        self.count_hosts(&mut summary, &pages.held_back, &mut reached)?;
         for unread in unread_texts(self.store()) {
             reached.unread_text(unread?);
         }
@@ -279,10 +283,6 @@ impl View {
         Ok(())
     }
 
-    /// The reasons of skipped URLs. Counts the pages on its way, since it needs all of them as well.
-    fn skip_reasons(&self, pages: &mut Pages, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
-        let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-        let counted = page_store::scan(self.store()).map(|page| {
     fn list_moved_seeds(&self, summary: &mut Summary, held_back: &mut HeldBackBy) -> Result<(), ViewError> {
         let follows = self.crawl_settings().is_some_and(|settings| settings.scope.follow_moved_seeds);
         for moved in stored_moved_seeds(self.store(), follows) {
@@ -298,6 +298,10 @@ impl View {
         Ok(())
     }
 
+    /// The reasons of skipped URLs. Counts the pages on its way, since it needs all of them as well.
+    fn skip_reasons(&self, pages: &mut Pages, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
+        let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+        let counted = page_store::scan(self.store()).map(|page| {
             let page = page?;
             let record = match Plain::of(&page)? {
                 Some(plain) => plain.into_record(),
@@ -478,6 +482,6 @@ fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&Held
         coverage,
         because,
         held_back,
+        notes: held.map(HeldBack::notes).unwrap_or_default(),
     }
 }
-        notes: held.map(HeldBack::notes).unwrap_or_default(),
