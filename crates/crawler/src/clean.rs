@@ -1,5 +1,7 @@
 //! Sanitises untrusted text for terminals and plain logs: no escape sequences, no control characters, one line.
 
+pub mod markdown;
+
 use std::borrow::Cow;
 use std::ops::Deref;
 

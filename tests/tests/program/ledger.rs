@@ -185,6 +185,8 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
+    let printed = scene.look("report", &["--host", "a.test", "-o", "-"]).expect(0).stdout.clone();
+    assert_eq!(printed, text, "- is standard output");
     scene.look("report", &["--host", "nobody.test"]).expect(2);
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::json;
 use super::owner::OwnerReport;
-use crate::clean::clean;
+use crate::clean::markdown;
 use crate::quantity::{self, count};
 
 impl OwnerReport {
@@ -16,7 +16,12 @@ impl OwnerReport {
     /// Writes it as Markdown.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let name = self.agent.as_deref().and_then(|agent| agent.split_whitespace().next());
-        writeln!(out, "# Requests by {} to {}\n", clean(name.unwrap_or("a web crawler")), clean(&self.host))?;
+        writeln!(
+            out,
+            "# Requests by {} to {}\n",
+            markdown::text(name.unwrap_or("a web crawler")),
+            markdown::text(&self.host)
+        )?;
         self.requests(out)?;
         self.pace(out)?;
         self.robots(out)?;
@@ -29,7 +34,7 @@ impl OwnerReport {
             writeln!(out, "- from {first} to {last}")?;
         }
         if let Some(agent) = &self.agent {
-            writeln!(out, "- User-Agent: `{}`", clean(agent))?;
+            writeln!(out, "- User-Agent: {}", markdown::code(agent))?;
         }
         writeln!(
             out,
@@ -40,7 +45,7 @@ impl OwnerReport {
         )?;
         writeln!(out, "- {} of bodies received", quantity::size(self.bytes))?;
         if let Some(program) = &self.program {
-            writeln!(out, "- program: {}", clean(program))?;
+            writeln!(out, "- program: {}", markdown::text(program))?;
         }
         Ok(())
     }
@@ -84,7 +89,12 @@ impl OwnerReport {
         }
         writeln!(out, "- delay at the end: {} s, set by: {}", self.delay, self.delay_reason)?;
         for (reason, times) in &self.pauses {
-            writeln!(out, "- the whole host was paused {}: {}", count(*times, "time"), clean(reason))?;
+            writeln!(
+                out,
+                "- the whole host was paused {}: {}",
+                count(*times, "time"),
+                markdown::text(reason)
+            )?;
         }
         Ok(())
     }
@@ -95,13 +105,16 @@ impl OwnerReport {
             writeln!(out, "No response is recorded.")?;
         }
         for file in &self.robots {
-            let line = format!(
-                "- {}/robots.txt, {}: {} ({})",
-                file.origin, file.fetched_at, file.access, file.reason
-            );
-            writeln!(out, "{}", clean(&line))?;
+            writeln!(
+                out,
+                "- {}, {}: {} ({})",
+                markdown::url(&format!("{}/robots.txt", file.origin)),
+                file.fetched_at,
+                markdown::text(file.access.as_str()),
+                markdown::text(&file.reason)
+            )?;
             for warned in &file.warnings {
-                writeln!(out, "  - {}", clean(&warned.to_string()))?;
+                writeln!(out, "  - {}", markdown::text(&warned.to_string()))?;
             }
         }
         if self.recorded_requests == 0 && self.requests > 0 {
@@ -133,7 +146,7 @@ impl OwnerReport {
         }
         writeln!(out, "\n## Slowest responses\n")?;
         for slow in &self.slowest {
-            writeln!(out, "- {} ms  {}  ({})", slow.duration_ms, clean(&slow.url), slow.at)?;
+            writeln!(out, "- {} ms  {}  ({})", slow.duration_ms, markdown::url(&slow.url), slow.at)?;
         }
         Ok(())
     }
@@ -144,11 +157,16 @@ impl OwnerReport {
             return writeln!(out, "None recorded.");
         }
         let kinds: Vec<_> = self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-        writeln!(out, "{} failed ({}).\n", count(self.broken_count, "URL"), clean(&kinds.join(", ")))?;
+        writeln!(
+            out,
+            "{} failed ({}).\n",
+            count(self.broken_count, "URL"),
+            markdown::text(&kinds.join(", "))
+        )?;
         for broken in &self.broken {
-            writeln!(out, "- {}  {}", clean(&broken.kind), clean(&broken.url))?;
+            writeln!(out, "- {}  {}", markdown::text(&broken.kind), markdown::url(&broken.url))?;
             for page in &broken.linked_from {
-                writeln!(out, "  - linked from {}", clean(page))?;
+                writeln!(out, "  - linked from {}", markdown::url(page))?;
             }
             let more = broken.linked_from_count.saturating_sub(broken.linked_from.len() as u64);
             if more > 0 {

@@ -51,7 +51,7 @@ pub(crate) struct ReportArgs {
     /// URL of the licence of the data, for --provenance [default: none]
     #[arg(long, value_name = "URL", requires = "provenance")]
     license: Option<String>,
-    /// Output file [default: standard output]
+    /// Output file, - for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -181,7 +181,9 @@ fn write_to(
     file: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<i32> {
-    let Some(file) = file else { return crate::robots_history::write(|mut out| write(&mut out)) };
+    let Some(file) = file.filter(|file| *file != Path::new("-")) else {
+        return crate::robots_history::write(|mut out| write(&mut out));
+    };
     let name = crate::options::path_text(file);
     let mut out = BufWriter::new(File::create(file).with_context(|| format!("can't write {name}"))?);
     write(&mut out).and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::About;
-use crate::clean::clean;
+use crate::clean::{clean, markdown};
 use crate::config::{Contact, ResourceHosts, ScopeMode, Settings};
 use crate::quantity;
 use crate::record::in_words;
@@ -12,7 +12,7 @@ use crate::units::format_duration;
 use crate::view::{Counted, Moment, Status};
 
 /// What every file is made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Facts {
     pub(super) title: String,
     pub(super) crawl_id: String,
@@ -45,7 +45,7 @@ pub(super) struct Facts {
 }
 
 /// Numbers of a crawl.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Counts {
     pub(super) hosts: u64,
     pub(super) requests: u64,
@@ -112,6 +112,26 @@ impl Facts {
         }
     }
 
+    /// The same with all text from elsewhere escaped for Markdown.
+    pub(super) fn for_markdown(&self) -> Self {
+        let text = |text: &String| markdown::text(text);
+        let counted = |counts: &[Counted]| {
+            let escaped = |one: &Counted| Counted { what: text(&in_words(&one.what)), count: one.count };
+            counts.iter().map(escaped).collect()
+        };
+        Self {
+            title: text(&self.title),
+            authors: self.authors.iter().map(text).collect(),
+            license: self.license.as_ref().map(text),
+            agent: text(&self.agent),
+            product: text(&self.product),
+            program: (text(&self.program.0), text(&self.program.1)),
+            languages: counted(&self.languages),
+            types: counted(&self.types),
+            ..self.clone()
+        }
+    }
+
     /// Who made the data: the authors that were named, or the operators of the robot.
     pub(super) fn creators(&self) -> Vec<String> {
         if self.authors.is_empty() {
@@ -159,6 +179,9 @@ fn scope(settings: &Settings) -> String {
         }
         .to_owned(),
     ];
+    if scope.follow_moved_seeds {
+        words.push("the sites that seeds redirect to".to_owned());
+    }
     if !scope.include.is_empty() {
         words.push(format!("URLs that match one of {}", patterns(&scope.include)));
     }
@@ -179,11 +202,8 @@ fn scope(settings: &Settings) -> String {
     words.join("; ")
 }
 
-    if scope.follow_moved_seeds {
-        words.push("the sites that seeds redirect to".to_owned());
-    }
 fn patterns(patterns: &[String]) -> String {
-    patterns.iter().map(|pattern| format!("`{}`", clean(pattern))).collect::<Vec<_>>().join(", ")
+    patterns.iter().map(|pattern| format!("{}", markdown::code(pattern))).collect::<Vec<_>>().join(", ")
 }
 
 /// How fast it went.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::facts::{Counts, Facts};
-use crate::clean::clean;
+use crate::clean::markdown;
 use crate::quantity;
 use crate::view::Status;
 
@@ -93,11 +93,12 @@ fn status(status: Status) -> &'static str {
 
 /// `methods.md`.
 pub(super) fn methods_file(facts: &Facts) -> String {
-    format!("# Methods\n\n{}\n", methods(facts))
+    format!("# Methods\n\n{}\n", methods(&facts.for_markdown()))
 }
 
 /// `datasheet.md`: the questions of Gebru et al. by section. What only the authors know is marked as theirs to write.
 pub(super) fn datasheet(facts: &Facts) -> String {
+    let facts = &facts.for_markdown();
     let mut text = format!("# Datasheet: {}\n\n{}\n", facts.title, abstract_text(facts));
     text.push_str(
         "\nThe answers come from the crawl's database. *To be written by the authors* marks what it can't know.\n",
@@ -226,7 +227,8 @@ fn contact(facts: &Facts) -> String {
     if facts.contacts.is_empty() {
         return "*To be written by the authors.*".to_owned();
     }
-    let contacts: Vec<String> = facts.contacts.iter().map(ToString::to_string).collect();
+    let contacts: Vec<String> =
+        facts.contacts.iter().map(|contact| markdown::text(&contact.to_string())).collect();
     format!("{}.", contacts.join(", "))
 }
 
@@ -240,7 +242,7 @@ fn settings(facts: &Facts) -> String {
     }
     let mut text = String::from("The defaults, except:\n");
     for setting in &facts.settings {
-        let _ = write!(text, "\n- `{}` = `{}`", setting.key, clean(&setting.value));
+        let _ = write!(text, "\n- `{}` = {}", setting.key, markdown::code(&setting.value));
     }
     text
 }
