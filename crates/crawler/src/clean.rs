@@ -100,6 +100,24 @@ fn within(text: &str, most: usize, clean: fn(&str) -> Cow<'_, str>) -> (String, 
     (kept, true)
 }
 
+/// A text for a web page: without control characters, and with those that reorder text in the form that JSON has for them, `\u202e`.
+pub fn with_marks_escaped(text: &str) -> Cow<'_, str> {
+    let text = without_controls(text);
+    if is_plain(&text) || !text.chars().any(is_steering) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_steering(c) {
+            // All of them are in the first plane.
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -183,6 +201,19 @@ mod tests {
             "in\u{202e}fdp.exe \u{2028}x"
         );
         assert_eq!(within_without_controls("\u{200f}\u{1}abcd", 6), ("\u{200f}…".to_owned(), true));
+    }
+
+    #[test]
+    fn marks_that_reorder_text_are_shown_on_web_pages() {
+        for (text, shown) in [
+            ("in\u{202e}fdp.exe", "in\\u202efdp.exe"),
+            ("\u{200e}\u{200f}\u{61c}\u{2066}\u{2069}", "\\u200e\\u200f\\u061c\\u2066\\u2069"),
+            ("\u{feff}\u{2028}", "\\ufeff\\u2028"),
+            ("\x1b[31m\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5dc}\u{5d5}\u{5dd}"),
+        ] {
+            assert_eq!(with_marks_escaped(text), shown, "{text:?}");
+        }
+        assert!(matches!(with_marks_escaped("pl\u{e4}in"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -118,15 +118,19 @@ fn ended(running: Running) {
     running.wait(PATIENCE).expect(0);
 }
 
+/// A character that reverses the text behind it.
+const MARK: char = '\u{202e}';
+
 /// A site whose texts are as hostile as they can be.
 fn hostile() -> Scene {
     let page = format!(
-        "<!DOCTYPE html><html lang=en><head><title>{t} needle</title><meta name=description content=\"{d}\"></head><body><p>needle {t}</p>\
-         <a href=\"/a?x={t}&quot;'\">{t}</a><a href=\"/private/x\">no</a><a href=\"/missing\">gone</a><a href=\"javascript:alert(1)\">js</a></body></html>",
+        "<!DOCTYPE html><html lang=en><head><title>{t} needle {MARK}fdp.exe</title><meta name=description content=\"{d}\"></head><body><p>needle {MARK} {t}</p>\
+         <a href=\"/a?x={t}&quot;'\">{t}{MARK}</a><a href=\"/private/x\">no</a><a href=\"/missing\">gone</a><a href=\"javascript:alert(1)\">js</a></body></html>",
         t = SCRIPT.replace('<', "&lt;"),
         d = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;",
     );
-    let robots = format!("# {SCRIPT}\nUser-agent: *\nDisallow: /private/{SCRIPT}\nDisallow: /private\n");
+    let robots =
+        format!("# {SCRIPT}{MARK}\nUser-agent: *\nDisallow: /private/{SCRIPT}\nDisallow: /private\n");
     Scene::new(
         Sites::new()
             .page("a.test", "/robots.txt", Answer::content("text/plain", robots))
@@ -268,6 +272,7 @@ fn script_in_titles_urls_and_robots_txt_is_never_html() {
         );
         assert!(!got.body.to_ascii_lowercase().contains("<script>"), "{path}: {}", got.body);
         assert!(!got.body.contains("href=\"javascript:"), "{path}");
+        assert!(!got.body.contains(MARK), "{path}: {}", got.body);
         let policy = got.field("content-security-policy").expect("a policy");
         assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"), "{policy}");
         assert!(!policy.contains("unsafe-inline") && policy.contains("frame-ancestors 'none'"), "{policy}");
@@ -276,6 +281,13 @@ fn script_in_titles_urls_and_robots_txt_is_never_html() {
     // It is there, as text.
     let page = get(port, &format!("/url?url={url}")).body;
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
+    assert!(page.contains("needle \\u202efdp.exe"), "{page}");
+    let explained = get(port, &format!("/api/v1/url?url={url}")).expect(200);
+    assert!(
+        explained.body.contains("\\u202efdp.exe") && !explained.body.contains(MARK),
+        "{}",
+        explained.body
+    );
     assert!(get(port, "/host?host=a.test").body.contains("Disallow: /private/&lt;script&gt;"));
     // Archived copies: a download that no browser shows, or a frame on another port that runs nothing.
     let copy = get(port, &format!("/copy?url={url}")).expect(200);

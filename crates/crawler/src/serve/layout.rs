@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::failure::Failure;
 use super::params::link;
-use crate::clean::without_controls;
+use crate::clean::with_marks_escaped;
 
 /// Where in the app a page lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Frame<'_> {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="robots" content="noindex, nofollow";
-                    title { (title) " · crawl" }
+                    title { (shown(title)) " · crawl" }
                     link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                     link rel="stylesheet" href="/assets/style.css";
                     script src="/assets/app.js" defer {}
@@ -111,9 +111,9 @@ impl Frame<'_> {
     }
 }
 
-/// Text from elsewhere, without control characters and with a capital letter and a full stop.
+/// Text from elsewhere as [`shown()`], and with a capital letter and a full stop.
 pub(super) fn sentence(text: &str) -> String {
-    let text = without_controls(text);
+    let text = with_marks_escaped(text);
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
@@ -136,14 +136,29 @@ pub(super) fn host_link(host: &str) -> Markup {
     html! { a .url href=(link("/host", "host", host)) { bdi { (shown(host)) } } }
 }
 
-/// Text from the web as it may be shown: without control characters. `bdi` around it keeps its direction from its surroundings.
+/// Text from the web as it may be shown: without control characters, and with those that reorder text escaped (`\u202e`). `bdi` around it keeps its
+/// direction from its surroundings.
 pub(super) fn shown(text: &str) -> String {
-    without_controls(text).into_owned()
+    with_marks_escaped(text).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_from_the_web_never_reorders_a_page() {
+        let hostile = "http://a.test/\u{202e}fdp.exe";
+        let page = Frame::default().page(
+            Place::Url,
+            hostile,
+            &html! { (url_link(hostile)) (host_link(hostile)) (sentence(hostile)) },
+        );
+        let page = page.into_string();
+        // In the query of a link it is percent-encoded.
+        assert!(!page.contains('\u{202e}'), "{page}");
+        assert_eq!(page.matches("\\u202efdp.exe").count(), 4, "{page}");
+    }
 
     #[test]
     fn text_from_the_web_is_never_html() {

@@ -244,7 +244,7 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                 h2 { "robots.txt" }
                 @if summary.robots.is_empty() { p .quiet { "No robots.txt was requested yet." } }
                 (bars("Origins by their robots.txt", "Meaning", &summary.robots.iter().take(LISTED).map(|robots| {
-                    Bar { label: html! { bdi { (words(&robots.what)) } }, count: robots.count }
+                    Bar { label: html! { bdi { (shown(&words(&robots.what))) } }, count: robots.count }
                 }).collect::<Vec<_>>()))
             }
         }

@@ -20,6 +20,7 @@ use super::{
     api, control, copies, events, graph, host_page, metrics, overview, stream, table_query, tables_page,
     url_page,
 };
+use crate::view::write_json_line;
 
 /// How long a request may read the crawl.
 const READ: Duration = Duration::from_secs(20);
@@ -173,7 +174,12 @@ fn html_page(status: StatusCode, page: Markup) -> Answer {
 }
 
 fn json(status: StatusCode, value: &Value) -> Answer {
-    answer(status, "application/json", value.to_string())
+    // Browsers show it as text: characters that reorder that are escaped.
+    let mut text = Vec::new();
+    match write_json_line(&mut text, value) {
+        Ok(()) => answer(status, "application/json", text),
+        Err(_) => answer(status, "application/json", value.to_string()),
+    }
 }
 
 pub(super) fn plain(failure: &Failure) -> Answer {

@@ -139,7 +139,7 @@ fn hit_of(hit: &Hit) -> Markup {
             h2 { a href=(link("/url", "url", &hit.url)) { bdi { (shown(title)) } } }
             p .quiet .long { bdi { (shown(&hit.url)) } }
             @if !hit.snippet.is_empty() {
-                p { bdi { @for Part { text, found } in hit.parts() { @if found { mark { (text) } } @else { (text) } } } }
+                p { bdi { @for Part { text, found } in hit.parts() { @if found { mark { (shown(text)) } } @else { (shown(text)) } } } }
             }
             p .quiet { (host_link(&hit.host)) " · " (hit.lang) " · " (time(&Moment(hit.fetched_at).to_string())) }
         }
