@@ -32,6 +32,7 @@ pub mod ledger;
 pub mod link_outcome;
 pub mod live;
 pub mod neighbours;
+mod nofollow;
 pub mod origin_cache;
 pub mod pace;
 pub mod packed;

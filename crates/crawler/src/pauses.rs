@@ -6,7 +6,7 @@
 //! process (not a power cut: the file isn't synced; the machine takes longer than most pauses to come back). The next process waits
 //! for the rest, records that, and empties the file. A pause that was already recorded stays as it is.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,7 @@ use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Boot, Clock};
+use crate::nofollow;
 use crate::pace::{BACK_OFF_FIRST, Delay, DelayReason};
 use crate::store::StoreError;
 
@@ -95,7 +96,7 @@ impl PauseLog {
     }
 
     fn read(&self) -> io::Result<impl Iterator<Item = Noted> + use<>> {
-        let file = match File::open(&self.path) {
+        let file = match nofollow::open(&self.path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -120,7 +121,9 @@ impl PauseLog {
         line.push(b'\n');
         let mut open = self.lock();
         if open.file.is_none() {
-            open.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
+            open.file = Some(
+                nofollow::options().create(true).append(true).open(&self.path).map_err(nofollow::explain)?,
+            );
             if open.bytes > 0 {
                 // The file of a killed process may end in the middle of a line.
                 line.insert(0, b'\n');
@@ -140,14 +143,14 @@ impl PauseLog {
     fn compact(&self, open: &mut Open) -> io::Result<()> {
         let now = self.clock.boot();
         let part = self.path.with_extension("part");
-        let mut kept = BufWriter::new(File::create(&part)?);
+        let mut kept = BufWriter::new(nofollow::create(&part)?);
         for noted in self.read()?.filter(|noted| !noted.remaining(now).length.is_zero()) {
             serde_json::to_writer(&mut kept, &noted)?;
             kept.write_all(b"\n")?;
         }
         drop(kept.into_inner()?);
         fs::rename(&part, &self.path)?;
-        let file = OpenOptions::new().append(true).open(&self.path)?;
+        let file = nofollow::options().append(true).open(&self.path).map_err(nofollow::explain)?;
         open.bytes = file.metadata()?.len();
         open.compact_at = COMPACT_AT.max(2 * open.bytes);
         open.file = Some(file);
@@ -206,12 +209,7 @@ mod tests {
         log.note("b.test", 503, None);
         // The process dies in the middle of a line.
         let cut = r#"{"v":1,"host":"c.te"#;
-        OpenOptions::new()
-            .append(true)
-            .open(top.path().join(FILE))
-            .unwrap()
-            .write_all(cut.as_bytes())
-            .unwrap();
+        File::options().append(true).open(top.path().join(FILE)).unwrap().write_all(cut.as_bytes()).unwrap();
         tokio::time::advance(secs(20)).await;
         let clock = clock.next_process(false);
         let log = PauseLog::open(top.path(), clock).unwrap();

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::requests::Place;
 use super::{AuditError, AuditRules, Check, LISTED};
 use crate::ledger;
+use crate::nofollow;
 use crate::page_store::{self, scan_with_links};
 use crate::record::{FoundLinks, RepairRecord, Seal, StoredKind};
 use crate::sorter::{self, Sorter};
@@ -303,7 +304,7 @@ impl Captures {
     ) -> Result<(), AuditError> {
         if self.file.as_ref().is_none_or(|(open, _)| open != name) {
             self.finish_group()?;
-            self.file = File::open(path).ok().map(|file| (name.to_owned(), file));
+            self.file = nofollow::open(path).ok().map(|file| (name.to_owned(), file));
         }
         let url = record.field("WARC-Target-URI").unwrap_or_default();
         let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());

@@ -8,7 +8,6 @@ mod surt;
 
 pub use rotation::{Rotation, Withdrawing};
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::clean;
 use crate::clock::instant;
+use crate::nofollow;
 use crate::sorter::{SortError, Sorter};
 use crate::warc::{self, Reader, Record, WrittenFile};
 
@@ -104,7 +104,7 @@ fn write_file(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
 /// Writes the lines to the file that becomes `path` by its renaming; durable, as a file that is there counts as whole.
 fn write_part(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
     let error = |source| CdxjError::Write { path: path.to_owned(), source };
-    let mut file = File::create(part_of(path)).map_err(error)?;
+    let mut file = nofollow::create(&part_of(path)).map_err(error)?;
     let count = write(sorter, path, &mut file)?;
     file.sync_all().map_err(error)?;
     Ok(count)
@@ -147,7 +147,7 @@ pub(crate) fn bodies(
         return Ok(());
     }
     let error = |source| CdxjError::Write { path: index.clone(), source };
-    for line in io::BufReader::new(File::open(&index).map_err(error)?).lines() {
+    for line in io::BufReader::new(nofollow::open(&index).map_err(error)?).lines() {
         let line = line.map_err(error)?;
         // Behind key and time.
         let body = line.splitn(3, ' ').nth(2).and_then(|json| serde_json::from_str::<Body>(json).ok());

@@ -21,6 +21,7 @@ use crate::forgotten::forget_rules;
 use crate::format::{FormatError, read_key};
 use crate::job::revisit;
 use crate::ledger;
+use crate::nofollow;
 use crate::page_store;
 use crate::post::{ForgottenFile, Series};
 use crate::record::{EndRecord, RUN_END};
@@ -249,7 +250,7 @@ impl Files {
             if !archive.is_dir() {
                 return Err(ExportError::NoDir(archive.clone()));
             }
-            let of = archive.parent().and_then(|dir| fs::read_to_string(dir.join(CRAWL_FILE)).ok());
+            let of = archive.parent().and_then(|dir| nofollow::read_to_string(&dir.join(CRAWL_FILE)).ok());
             if of.is_some_and(|of| Some(of.trim()) != name.as_deref()) {
                 return Err(ExportError::OtherCrawl(archive.clone()));
             }
@@ -292,7 +293,7 @@ impl Files {
         }
         for (name, path) in &self.found {
             let copy = to.join(name);
-            fs::copy(path, &copy).map_err(failed(path))?;
+            nofollow::copy(path, &copy).map_err(failed(path))?;
             fs::File::open(&copy).and_then(|file| file.sync_all()).map_err(failed(&copy))?;
         }
         for series in warc::series_in(to).unwrap_or_default() {

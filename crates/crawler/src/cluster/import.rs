@@ -17,6 +17,7 @@ use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
 use crate::job::{mend_archive, revisit};
 use crate::ledger;
+use crate::nofollow;
 use crate::pauses;
 use crate::record::{EndRecord, RUN_END, Withdrawal};
 use crate::store::{AnyStore, SledStore, Store, StoreError, Tree, Write};
@@ -138,7 +139,7 @@ pub fn import(
 
 fn settings(path: &Path) -> Result<(Settings, Record), ImportError> {
     let failed = |source| ImportError::Settings { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.into()))?;
+    let text = nofollow::read_to_string(path).map_err(|error| failed(error.into()))?;
     // A full-text index stays a setting of the crawl: workers keep none, and a later move back does.
     config::read_record_text(&text).map_err(|error| failed(error.into()))
 }

@@ -1,6 +1,7 @@
 //! A worker: it takes partitions, crawls each, and gives them back.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::config::{self, ConfigError, Settings, WarcDedup};
 use crate::crawl_dir::CrawlDir;
 use crate::engine::{Allowance, Standing, Stop, Summary};
 use crate::job::{JobError, Prepared, page_rules};
+use crate::nofollow;
 use crate::pauses::PauseLog;
 use crate::post::{self, Series};
 use crate::store::{Store as _, StoreError, Tree};
@@ -340,12 +342,12 @@ fn claim_dir(root: &Path, key: &FingerprintKey) -> Result<(), WorkError> {
     let path = root.join(CRAWL_FILE);
     let failed = |source| StoreError::Io { path: path.clone(), source };
     let id = crawl_name(key);
-    match std::fs::read_to_string(&path) {
+    match nofollow::read_to_string(&path) {
         Ok(found) if found.trim() == id.as_str() => Ok(()),
         Ok(_) => Err(WorkError::OtherCrawl(root.to_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ok(std::fs::write(&path, format!("{id}\n")).map_err(failed)?)
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(nofollow::create(&path)
+            .and_then(|mut file| file.write_all(format!("{id}\n").as_bytes()))
+            .map_err(failed)?),
         Err(error) => Err(failed(error).into()),
     }
 }

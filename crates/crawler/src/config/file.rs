@@ -16,6 +16,7 @@ use super::error::{ConfigError, ValueSource};
 use super::keys::{EXTRACT_KEYS, KEYS, Key, nearest};
 use super::record::RECORD;
 use super::settings::Settings;
+use crate::nofollow;
 
 /// What a file sets.
 #[derive(Debug)]
@@ -26,11 +27,20 @@ pub(super) struct FileLayer {
     pub(super) lines: BTreeMap<&'static str, usize>,
 }
 
-/// Reads a file.
+/// Reads a file that the user names.
 pub(super) fn read(path: &Path) -> Result<FileLayer, ConfigError> {
+    read_by(path, |path| std::fs::read(path))
+}
+
+/// Reads the `crawl.toml` of a directory, which is no symbolic link.
+pub(super) fn read_own(path: &Path) -> Result<FileLayer, ConfigError> {
+    read_by(path, nofollow::read)
+}
+
+fn read_by(path: &Path, read: impl Fn(&Path) -> std::io::Result<Vec<u8>>) -> Result<FileLayer, ConfigError> {
     let name = crate::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| ConfigError::Unreadable { path: name.clone(), source };
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = read(path).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, "it isn't UTF-8 text"))
     })?;

@@ -139,6 +139,11 @@ pub const KEYS: &[Key] = &[
     toml_only("extract", Kind::Tables),
 ];
 
+/// Keys that name files outside of a crawl's directory, besides seed file and directory, which a stored crawl doesn't read. They count
+/// from the command line, the environment or a file that the user names, and not from the `crawl.toml` of a directory, which may
+/// come from somebody else. The same holds for every key that names a program, a secret or a place to write to.
+pub(super) const OUTSIDE: [&str; 2] = ["fetch.resolve_file", "warc.dedup"];
+
 /// Keys of one `[[extract]]` table.
 pub(super) const EXTRACT_KEYS: [&str; 4] = ["name", "selector", "attribute", "all"];
 
@@ -238,6 +243,13 @@ mod tests {
         in_code.sort();
         listed.sort();
         assert_eq!(in_code, listed);
+    }
+
+    #[test]
+    fn keys_that_lead_out_of_the_directory_are_keys() {
+        for path in OUTSIDE {
+            assert!(Key::by_path(path).is_some(), "{path}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use toml::Value;
 
 use super::agent::{AgentError, Product};
 use super::error::{ConfigError, ValueSource};
-use super::file;
-use super::keys::{KEYS, Key, flat, nearest, table};
+use super::file::{self, FileLayer};
+use super::keys::{KEYS, Key, OUTSIDE, flat, nearest, table};
 use super::origin::Places;
 use super::settings::{Settings, WarcDedup};
 use super::validate::validate;
@@ -97,49 +97,137 @@ pub fn load(
     env: impl IntoIterator<Item = (String, String)>,
     path: Option<&Path>,
 ) -> Result<Loaded, ConfigError> {
-    let mut values = flat(&Settings::default());
-    let mut origins: BTreeMap<&'static str, ValueSource> =
-        KEYS.iter().map(|key| (key.path, ValueSource::Default)).collect();
-    let mut lines = BTreeMap::new();
-    let mut warnings = Vec::new();
+    let mut layers = Layers::new();
     if let Some(path) = path {
-        let layer = file::read(path)?;
-        let mut from_file = flat(&layer.settings);
-        for &key in layer.lines.keys() {
-            values.extend(from_file.remove_entry(key));
-            origins.insert(key, ValueSource::File);
+        layers.add(file::read(path)?, path, |_| true);
+    }
+    layers.finish(cli, env)
+}
+
+/// As [`load`], for a crawl that goes on: its own `crawl.toml` is the file. The directory may come from somebody else, so what that
+/// file says of paths outside of it (`fetch.resolve_file`, directories in `warc.dedup`) doesn't count, with a warning. These settings
+/// alone are taken from `config`, a file that the user names.
+pub fn load_own(
+    cli: &CliOverrides,
+    env: impl IntoIterator<Item = (String, String)>,
+    own: &Path,
+    config: Option<&Path>,
+) -> Result<Loaded, ConfigError> {
+    let mut layers = Layers::new();
+    let given = config.map(|config| Ok((file::read(config)?, config))).transpose()?;
+    let is_given = |key: &str| {
+        let in_config = given.as_ref().is_some_and(|(layer, _)| layer.lines.contains_key(key));
+        in_config || cli.iter().any(|(path, _)| path == key)
+    };
+    let mut layer = file::read_own(own)?;
+    for (key, becomes) in outside(&mut layer.settings) {
+        if !is_given(key) {
+            layers.warnings.push(format!(
+                "{}: {key} names paths outside of the directory, and counts only from a file given with --config: {becomes}",
+                crate::clean::clean(&own.display().to_string())
+            ));
         }
-        lines = layer.lines;
     }
-    let name = path.map(|path| path.display().to_string()).unwrap_or_default();
-    let from_env =
-        variables(env, &mut warnings).into_iter().map(|(key, value)| (key.path, value, ValueSource::Env));
-    let from_cli = cli.iter().map(|(path, value)| (path, value.clone(), ValueSource::Cli));
-    for (key, value, origin) in from_env.chain(from_cli) {
-        origins.insert(key, origin);
-        let alone = Settings::deserialize(table([(key, value)]));
-        let alone = alone.map_err(|error| {
-            Places { origins: &origins, lines: &lines, file: name.clone() }.refuse(key, error.message())
-        })?;
-        values.extend(flat(&alone).remove_entry(key));
+    layers.add(layer, own, |_| true);
+    if let Some((layer, config)) = given {
+        layers.add(layer, config, |key| OUTSIDE.contains(&key));
     }
-    let places = Places { origins: &origins, lines: &lines, file: name };
-    let mut settings =
-        Settings::deserialize(table(values)).map_err(|error| places.refuse("settings", error.message()))?;
+    layers.finish(cli, env)
+}
+
+/// As [`load`], of a crawl that is only read, with its own `crawl.toml` as the file and no other source. `warc.dedup` is as the file has it,
+/// and nobody reads what it names; the file with addresses isn't read.
+pub fn read_own(own: &Path, out: &Path) -> Result<Settings, ConfigError> {
+    let mut layers = Layers::new();
+    let mut layer = file::read_own(own)?;
+    layer.settings.fetch.resolve_file.clear();
+    layers.add(layer, own, |_| true);
+    let mut overrides = CliOverrides::default();
+    // The directory may have been moved.
+    overrides.set("out", out.to_string_lossy().into_owned());
+    Ok(layers.finish(&overrides, [])?.settings)
+}
+
+/// Takes out what leads out of the directory; returns the keys, and what holds instead.
+fn outside(settings: &mut Settings) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
     if !settings.fetch.resolve_file.as_os_str().is_empty() {
-        let file = std::mem::take(&mut settings.fetch.resolve_file);
-        let rules = read_resolve_file(&file)
-            .map_err(|error| places.refuse("fetch.resolve_file", with_causes(&error)))?;
-        settings.fetch.resolve.extend(rules);
+        settings.fetch.resolve_file.clear();
+        found.push((OUTSIDE[0], "the file isn't read"));
     }
-    if let WarcDedup::Earlier(dirs) = &mut settings.warc.dedup {
-        // A resume may have another working directory.
-        for dir in dirs {
-            *dir = std::path::absolute(&*dir).map_err(|error| places.refuse("warc.dedup", error))?;
+    if !settings.warc.dedup.earlier().is_empty() {
+        settings.warc.dedup = WarcDedup::Crawl;
+        found.push((OUTSIDE[1], "equal bodies are looked for in this crawl alone"));
+    }
+    found
+}
+
+/// Values of the weaker sources, to which the stronger ones are added.
+struct Layers {
+    values: BTreeMap<&'static str, Value>,
+    origins: BTreeMap<&'static str, ValueSource>,
+    /// File and line of the keys that a file sets.
+    lines: BTreeMap<&'static str, String>,
+    warnings: Vec<String>,
+}
+
+impl Layers {
+    fn new() -> Self {
+        Self {
+            values: flat(&Settings::default()),
+            origins: KEYS.iter().map(|key| (key.path, ValueSource::Default)).collect(),
+            lines: BTreeMap::new(),
+            warnings: Vec::new(),
         }
     }
-    validate(&settings, &places, &mut warnings)?;
-    Ok(Loaded { settings, origins, warnings })
+
+    /// Adds the keys of a file that pass.
+    fn add(&mut self, layer: FileLayer, path: &Path, is_taken: impl Fn(&str) -> bool) {
+        let mut from_file = flat(&layer.settings);
+        for (key, line) in layer.lines {
+            if is_taken(key) {
+                self.values.extend(from_file.remove_entry(key));
+                self.origins.insert(key, ValueSource::File);
+                self.lines.insert(key, format!("{}:{line}", path.display()));
+            }
+        }
+    }
+
+    /// Adds environment and command line, and validates the whole.
+    fn finish(
+        self,
+        cli: &CliOverrides,
+        env: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Loaded, ConfigError> {
+        let Self { mut values, mut origins, lines, mut warnings } = self;
+        let from_env =
+            variables(env, &mut warnings).into_iter().map(|(key, value)| (key.path, value, ValueSource::Env));
+        let from_cli = cli.iter().map(|(path, value)| (path, value.clone(), ValueSource::Cli));
+        for (key, value, origin) in from_env.chain(from_cli) {
+            origins.insert(key, origin);
+            let alone = Settings::deserialize(table([(key, value)]));
+            let alone = alone
+                .map_err(|error| Places { origins: &origins, lines: &lines }.refuse(key, error.message()))?;
+            values.extend(flat(&alone).remove_entry(key));
+        }
+        let places = Places { origins: &origins, lines: &lines };
+        let mut settings = Settings::deserialize(table(values))
+            .map_err(|error| places.refuse("settings", error.message()))?;
+        if !settings.fetch.resolve_file.as_os_str().is_empty() {
+            let file = std::mem::take(&mut settings.fetch.resolve_file);
+            let rules = read_resolve_file(&file)
+                .map_err(|error| places.refuse("fetch.resolve_file", with_causes(&error)))?;
+            settings.fetch.resolve.extend(rules);
+        }
+        if let WarcDedup::Earlier(dirs) = &mut settings.warc.dedup {
+            // A resume may have another working directory.
+            for dir in dirs {
+                *dir = std::path::absolute(&*dir).map_err(|error| places.refuse("warc.dedup", error))?;
+            }
+        }
+        validate(&settings, &places, &mut warnings)?;
+        Ok(Loaded { settings, origins, warnings })
+    }
 }
 
 /// Takes the variables that are keys; warns of those that look like a misspelt one.

@@ -27,7 +27,7 @@ pub use agent::{AgentError, Contact, Product};
 pub use dns::{NameServer, NameServerError};
 pub use error::{ConfigError, ValueSource};
 pub use keys::{KEYS, Key};
-pub use load::{CliOverrides, Loaded, load};
+pub use load::{CliOverrides, Loaded, load, load_own, read_own};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
     Record, changed_values, differences, read_record, read_record_text, read_settings_in_force, run_settings,

@@ -9,8 +9,8 @@ use super::keys::Key;
 /// Names the place where each key was set, for messages.
 pub(super) struct Places<'a> {
     pub(super) origins: &'a BTreeMap<&'static str, ValueSource>,
-    pub(super) lines: &'a BTreeMap<&'static str, usize>,
-    pub(super) file: String,
+    /// File and line of the keys that a file sets.
+    pub(super) lines: &'a BTreeMap<&'static str, String>,
 }
 
 impl Places<'_> {
@@ -21,8 +21,8 @@ impl Places<'_> {
             (ValueSource::Cli, Some(Key { option: Some(option), .. })) => format!("--{option}"),
             (ValueSource::Env, Some(key)) => key.variable().unwrap_or_default(),
             (ValueSource::File, _) => match self.lines.get(path) {
-                Some(line) => format!("{}:{line}: {path}", self.file),
-                None => format!("{}: {path}", self.file),
+                Some(line) => format!("{line}: {path}"),
+                None => path.to_owned(),
             },
             _ => path.to_owned(),
         };

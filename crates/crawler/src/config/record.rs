@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{ConfigError, ValueSource};
 use super::keys::{KEYS, flat};
 use super::settings::Settings;
+use crate::nofollow;
 use crate::record::RunSettings;
 use crate::seeds::{BadLine, SeedList};
 use crate::url::CrawlUrl;
@@ -135,7 +136,7 @@ pub fn read_record(path: &Path) -> Result<Record, ConfigError> {
         record: Record,
     }
     let name = crate::clean::clean(&path.display().to_string()).into_owned();
-    let text = std::fs::read_to_string(path)
+    let text = nofollow::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
     let whole: Whole = toml::from_str(&text).map_err(|error| ConfigError::Bad {
         at: name,

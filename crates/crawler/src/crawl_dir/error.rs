@@ -19,6 +19,14 @@ pub enum DirError {
     /// Another process works on it.
     #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop a crawl with `crawl stop {}`", .0.display(), .0.display())]
     InUse(PathBuf),
+    /// Something in it may lead outside of it, and nothing there was used.
+    #[error("{} is {what}: nothing in the directory of a crawl is opened through one, because the directory may come from somebody else; remove it or put the file in its place", .path.display())]
+    Link {
+        /// Where.
+        path: PathBuf,
+        /// What it is: `a symbolic link`, `a named pipe`.
+        what: &'static str,
+    },
     /// The crawl is continued elsewhere.
     #[error("{} was moved to {to}, and is continued there: it can be read here, not continued. Where that is gone and asks no host again, remove {}/moved.json and try again", .root.display(), .root.display())]
     Moved {

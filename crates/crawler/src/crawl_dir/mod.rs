@@ -15,6 +15,22 @@ use std::path::{Path, PathBuf};
 pub use self::error::DirError;
 pub use self::moved::Moved;
 pub(crate) use self::swap::whole_database;
+use crate::nofollow;
+
+/// The socket of the process that holds a directory.
+pub(crate) const SOCKET: &str = ".crawl.sock";
+
+/// Refuses a directory that may come from somebody else and has a symbolic link, pipe or device where a crawl has files: what it leads to
+/// would be read, cut or overwritten. To be called before anything in the directory is opened; [`CrawlDir`] does.
+///
+/// # Errors
+/// [`DirError::Link`]; [`DirError::Io`] where a directory can't be listed.
+pub fn refuse_links(root: &Path) -> Result<(), DirError> {
+    match nofollow::find(root, SOCKET).map_err(DirError::io("list", root))? {
+        Some(nofollow::Refused { path, what }) => Err(DirError::Link { path, what }),
+        None => Ok(()),
+    }
+}
 
 /// An output directory that this process holds.
 #[derive(Debug)]
@@ -27,6 +43,7 @@ pub struct CrawlDir {
 impl CrawlDir {
     /// Takes a directory for a new crawl; makes it if it isn't there.
     pub fn create(root: &Path) -> Result<Self, DirError> {
+        refuse_links(root)?;
         let made = !root.exists();
         fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
         let dir = match Self::lock(root) {
@@ -62,6 +79,7 @@ impl CrawlDir {
 
     /// Takes the directory of a crawl that was started before.
     pub fn open(root: &Path) -> Result<Self, DirError> {
+        refuse_links(root)?;
         if !root.join("crawl.toml").is_file() {
             let damaged = swap::whole_database(root).exists();
             return Err(if damaged { DirError::NoSettings } else { DirError::NoCrawl }(root.to_owned()));
@@ -86,6 +104,7 @@ impl CrawlDir {
     /// Holds a directory that is only read: against a crawl that would write there. None where it can't be written at all.
     pub fn hold(root: &Path) -> Result<Option<Self>, DirError> {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        refuse_links(root)?;
         match Self::lock(root) {
             Ok(dir) => Ok(Some(dir)),
             Err(DirError::Io { source, .. })
@@ -99,6 +118,7 @@ impl CrawlDir {
 
     /// Takes a directory for the files of a cluster's worker; makes it if it isn't there. There is no database in it.
     pub fn of_worker(root: &Path) -> Result<Self, DirError> {
+        refuse_links(root)?;
         fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
         let dir = Self::lock(root)?;
         if dir.settings().exists() { Err(DirError::HoldsCrawl(root.to_owned())) } else { Ok(dir) }
@@ -106,11 +126,12 @@ impl CrawlDir {
 
     fn lock(root: &Path) -> Result<Self, DirError> {
         let path = root.join(".lock");
-        let lock = File::options()
+        let lock = nofollow::options()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
+            .map_err(nofollow::explain)
             .map_err(DirError::io("write in the directory", root))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { root: root.to_owned(), lock: Some(lock) }),
@@ -175,7 +196,7 @@ impl CrawlDir {
         let path = self.settings();
         let part = self.root.join("crawl.toml.part");
         let write = || -> io::Result<()> {
-            let mut file = File::create(&part)?;
+            let mut file = nofollow::create(&part)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&part, &path)
@@ -189,13 +210,14 @@ impl CrawlDir {
         let dir = self.root.join("log");
         fs::create_dir_all(&dir).map_err(DirError::io("create the directory", &dir))?;
         let path = dir.join("crawl.jsonl");
-        File::options().create(true).append(true).open(&path).map_err(DirError::io("write", &path))
+        let log = nofollow::options().create(true).append(true).open(&path);
+        log.map_err(nofollow::explain).map_err(DirError::io("write", &path))
     }
 
     /// Removes what a start that failed has made: nothing of it was a crawl yet, the database (which [`CrawlDir::create`] found
     /// no other of) holds seeds at the most.
     pub fn undo(self) {
-        let names = ["crawl.toml.part", ".crawl.sock", ".lock", moved::FILE].map(|name| self.root.join(name));
+        let names = ["crawl.toml.part", SOCKET, ".lock", moved::FILE].map(|name| self.root.join(name));
         for path in names.into_iter().chain([self.settings()]) {
             drop(fs::remove_file(path));
         }

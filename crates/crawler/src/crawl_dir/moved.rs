@@ -2,7 +2,7 @@
 //! host twice, each at its own pace.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CrawlDir, DirError};
 use crate::clean::clean;
+use crate::nofollow;
 
 /// The file's name in the output directory.
 pub(crate) const FILE: &str = "moved.json";
@@ -45,7 +46,7 @@ impl CrawlDir {
     pub fn mark_moved(&self, moved: &Moved) -> Result<(), DirError> {
         let path = self.root.join(FILE);
         let write = || -> io::Result<()> {
-            let mut file = File::create(&path)?;
+            let mut file = nofollow::create(&path)?;
             serde_json::to_writer(&mut file, moved)?;
             file.write_all(b"\n")?;
             file.sync_all()
@@ -65,7 +66,7 @@ impl CrawlDir {
 /// Refuses a crawl that is continued elsewhere. A mark that can't be read counts: what it said isn't known.
 pub(super) fn refuse(root: &Path) -> Result<(), DirError> {
     let path = root.join(FILE);
-    let text = match fs::read_to_string(&path) {
+    let text = match nofollow::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(DirError::io("read", &path)(error)),

@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::error::DirError;
+use crate::nofollow;
 
 /// The database while it is rewritten.
 pub(crate) fn unfinished(root: &Path) -> PathBuf {
@@ -72,7 +73,7 @@ pub(crate) fn replace(root: &Path) -> Result<(), DirError> {
     let path = unfinished(root);
     sync_files(&path)?;
     let marker = marker(root);
-    File::create(&marker).and_then(|file| file.sync_all()).map_err(DirError::io("write", &marker))?;
+    nofollow::create(&marker).and_then(|file| file.sync_all()).map_err(DirError::io("write", &marker))?;
     sync(root)?;
     settle(root)
 }

@@ -41,6 +41,10 @@ pub(crate) fn mend_archive<S: Store>(
     let Some(value) = store.get(Tree::Meta, WARC_END.as_bytes())? else { return Ok(0) };
     let ArchiveEnd { end, synced } = serde_json::from_slice(&value)?;
     let Some(synced) = synced else { return Ok(0) };
+    if warc::serial(&end.file).is_none() {
+        // No file of an archive, but perhaps one elsewhere. Whoever opens the archive refuses it.
+        return Ok(0);
+    }
     let whole = warc::whole_until(&dir.warc().join(&end.file), synced, end.offset)?;
     if whole < synced {
         // What was on the disk is gone: no power failure does that. Whoever opens the archive refuses it.

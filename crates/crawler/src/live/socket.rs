@@ -12,7 +12,7 @@ use super::message::{Greeting, HOLDER_FRAME, Holder, VERSION, receive, send};
 use crate::crawl_dir::DirError;
 
 /// The socket's name in the directory.
-pub(super) const NAME: &str = ".crawl.sock";
+pub(super) const NAME: &str = crate::crawl_dir::SOCKET;
 
 /// The longest path of a socket: `sun_path` has 108 bytes on Linux and 104 elsewhere, with a zero at the end.
 const PATH_BYTES: usize = 103;
@@ -76,6 +76,9 @@ pub(super) struct Greeted {
 /// Connects to whoever holds a directory. None: nobody listens there.
 pub(super) fn connect(root: &Path) -> Result<Option<Greeted>, LiveError> {
     let Ok((path, _dir)) = path(root) else { return Ok(None) };
+    if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+        return Err(LiveError::Dir(DirError::Link { path: root.join(NAME), what: "a symbolic link" }));
+    }
     let mut stream = match UnixStream::connect(path) {
         Ok(stream) => stream,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::RepairError;
+use crate::nofollow;
 use crate::record::Archived;
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc;
@@ -53,7 +54,7 @@ pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archiv
     for (_, path) in files {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
         let target = to.join(&name);
-        let length = fs::copy(&path, &target).map_err(|source| copy_error(&path, &target, source))?;
+        let length = nofollow::copy(&path, &target).map_err(|source| copy_error(&path, &target, source))?;
         let index = archive.files.len();
         let salvaged = warc::salvage(&target, |record| {
             if !matches!(record.kind(), "response" | "revisit") {
@@ -74,7 +75,7 @@ pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archiv
         if salvaged.end == 0 {
             fs::remove_file(&target).map_err(|source| copy_error(&path, &target, source))?;
         } else if salvaged.end < length {
-            let cut = fs::File::options().write(true).open(&target);
+            let cut = nofollow::options().write(true).open(&target);
             let cut = cut.and_then(|file| file.set_len(salvaged.end).and_then(|()| file.sync_all()));
             cut.map_err(|source| copy_error(&path, &target, source))?;
         }

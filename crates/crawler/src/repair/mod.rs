@@ -16,14 +16,14 @@ mod salvage;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::commit::CommitError;
-use crate::config::{self, CliOverrides, ConfigError, Record, Settings};
+use crate::config::{self, ConfigError, Record, Settings};
 use crate::job::{CrawlDir, DirError, JobError};
+use crate::nofollow;
 use crate::store::{StoreError, Tree};
 use crate::warc;
 
@@ -110,6 +110,7 @@ impl Repaired {
 
 /// Rebuilds the crawl in `from` in `out`, which must not exist.
 pub fn repair(from: &Path, out: &Path, now: Timestamp) -> Result<Repaired, RepairError> {
+    crate::crawl_dir::refuse_links(from)?;
     let is_any =
         ["crawl.toml", "db", "db.old", "db.scrubbed", "warc"].iter().any(|name| from.join(name).exists());
     if !is_any {
@@ -145,12 +146,16 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
         drop(crate::store::copy_database(&log, &dir.root().join("log")));
     }
     // Pauses that may not be in the database yet; as a rule there are none.
-    drop(std::fs::copy(from.join(crate::pauses::FILE), dir.root().join(crate::pauses::FILE)));
+    drop(nofollow::copy(&from.join(crate::pauses::FILE), &dir.root().join(crate::pauses::FILE)));
     let moved = from.join(crate::crawl_dir::moved::FILE);
     if moved.exists() {
         // A crawl that is continued elsewhere isn't continued in its copy either.
         let to = dir.root().join(crate::crawl_dir::moved::FILE);
-        std::fs::copy(&moved, &to).map_err(|source| RepairError::Copy { from: moved.clone(), to, source })?;
+        nofollow::copy(&moved, &to).map_err(|source| RepairError::Copy {
+            from: moved.clone(),
+            to,
+            source,
+        })?;
     }
     dir.write_settings(&text)?;
     dir.finish_db()?;
@@ -166,7 +171,7 @@ fn settings(
 ) -> Result<(Settings, Record, String), RepairError> {
     let file = from.join("crawl.toml");
     if let Ok(read) = read_settings(&file, dir)
-        && let Ok(text) = fs::read_to_string(&file)
+        && let Ok(text) = nofollow::read_to_string(&file)
     {
         return Ok((read.0, read.1, text));
     }
@@ -183,8 +188,5 @@ fn read_settings(file: &Path, dir: &CrawlDir) -> Result<(Settings, Record), Repa
     if record.seeds.is_empty() {
         return Err(RepairError::NoSettings(file.to_owned()));
     }
-    let mut overrides = CliOverrides::default();
-    overrides.set("out", dir.root().to_string_lossy().into_owned());
-    let loaded = config::load(&overrides, std::iter::empty(), Some(file))?;
-    Ok((loaded.settings, record))
+    Ok((config::read_own(file, dir.root())?, record))
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::Directory;
@@ -16,6 +16,7 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
+use crate::nofollow;
 use crate::parallel;
 
 /// tantivy's list of the files that it made. Where it is lost they remain; where it is damaged the index is built again.
@@ -59,9 +60,19 @@ impl SyncedLater {
 
 /// Syncs a file, unless it is gone: a merge may have removed it.
 fn sync(file: &Path) -> io::Result<()> {
-    match File::open(file) {
+    match nofollow::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         opened => opened?.sync_data(),
+    }
+}
+
+/// Refuses a path that leads out of the directory. The index has lists of its files, and may come from somebody else: tantivy deletes what
+/// a list names and no segment has.
+fn expect_name(path: &Path) -> io::Result<()> {
+    let mut parts = path.components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(_)), None) => Ok(()),
+        _ => Err(io::Error::new(ErrorKind::InvalidInput, "the index names a file outside of its directory")),
     }
 }
 
@@ -91,10 +102,13 @@ impl TerminatingWrite for Writing {
 
 impl Directory for SyncedLater {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        expect_name(path).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
         self.inner.get_file_handle(path)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        expect_name(path)
+            .map_err(|error| DeleteError::IoError { io_error: Arc::new(error), filepath: path.to_owned() })?;
         self.inner.delete(path)
     }
 
@@ -103,6 +117,7 @@ impl Directory for SyncedLater {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        expect_name(path).map_err(|error| OpenWriteError::wrap_io_error(error, path.to_owned()))?;
         let full = self.root.join(path);
         let opened = OpenOptions::new().write(true).create_new(true).open(&full);
         let file = opened.map_err(|error| match error.kind() {
@@ -114,10 +129,12 @@ impl Directory for SyncedLater {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        expect_name(path).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
         self.inner.atomic_read(path)
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        expect_name(path)?;
         if path != Path::new(MANAGED) {
             return self.inner.atomic_write(path, data);
         }

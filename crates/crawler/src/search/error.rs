@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tantivy::query::QueryParserError;
 
 use crate::causes::{Cause, with_causes};
+use crate::crawl_dir::DirError;
 use crate::store::StoreError;
 
 /// The fields that a query may name, for messages.
@@ -47,6 +48,9 @@ pub enum SearchError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// The directory may lead outside of it.
+    #[error(transparent)]
+    Dir(#[from] DirError),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -18,6 +18,7 @@ use super::query::{self, Request};
 use super::schema::Fields;
 use super::snippet::{self, Marked};
 use super::writer::{self, DIR};
+use crate::crawl_dir::refuse_links;
 use crate::url::CrawlUrl;
 
 /// Values of a facet that are listed.
@@ -93,6 +94,7 @@ pub struct Hit {
 impl Search {
     /// Opens the index of the crawl in `root`. Nothing is locked: a crawl may go on there.
     pub fn open(root: &Path) -> Result<Self, SearchError> {
+        refuse_links(root)?;
         let dir = root.join(DIR);
         let Some((index, fields, _)) = writer::open(&dir)? else {
             let is_there = dir.join("meta.json").is_file();

@@ -10,6 +10,7 @@ use super::archived::Archive;
 use super::catch_up::{Built, crawl_id, take};
 use super::error::SearchError;
 use super::writer::{self, DIR, Writer};
+use crate::crawl_dir::refuse_links;
 use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::page_store;
@@ -37,6 +38,7 @@ pub fn index_parts(
     now: Timestamp,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Built, SearchError> {
+    refuse_links(root)?;
     std::fs::create_dir_all(root).map_err(SearchError::io("create", root))?;
     let counts = counts(parts)?;
     let mut writer = open(root, &name(parts)?, &counts)?;

@@ -1,5 +1,6 @@
 //! Writes the index: one thread of tantivy's, with a small heap, and commits that say up to which entry they reach.
 
+use crate::nofollow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,7 @@ impl Writer {
             return Ok(None);
         }
         let writing = dir.join(WRITING);
-        fs::File::create(&writing).map_err(SearchError::io("write", &writing))?;
+        nofollow::create(&writing).map_err(SearchError::io("write", &writing))?;
         Ok(Some(Self { writing: Some(writing), ..Self::over(&dir, index, fields, mark)? }))
     }
 

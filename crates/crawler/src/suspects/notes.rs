@@ -5,13 +5,14 @@
 //! less than a second write for each page.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::nofollow;
 use crate::store::StoreError;
 use crate::url::Fingerprint;
 
@@ -91,7 +92,8 @@ impl Notes {
     fn write(&self, url: Fingerprint) -> io::Result<u64> {
         let mut places = self.lock();
         if places.file.is_none() {
-            let file = OpenOptions::new().create(true).write(true).truncate(false).open(&self.path)?;
+            let options = nofollow::options().create(true).write(true).truncate(false).open(&self.path);
+            let file = options.map_err(nofollow::explain)?;
             places.file = Some(file);
         }
         let place = places.free.pop().unwrap_or_else(|| {
@@ -137,7 +139,7 @@ impl Notes {
 
 /// The last notes of a file, whole places from its beginning on, and its length.
 fn read_end(path: &Path) -> io::Result<(Vec<u8>, u64)> {
-    let file = match File::open(path) {
+    let file = match nofollow::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
         Err(error) => return Err(error),
@@ -154,7 +156,7 @@ fn read_end(path: &Path) -> io::Result<(Vec<u8>, u64)> {
 
 fn write_all(path: &Path, notes: impl Iterator<Item = Fingerprint>) -> io::Result<()> {
     let part = path.with_extension("part");
-    let mut file = File::create(&part)?;
+    let mut file = nofollow::create(&part)?;
     file.write_all(&notes.flat_map(note).collect::<Vec<u8>>())?;
     drop(file);
     fs::rename(&part, path)

@@ -15,7 +15,7 @@ use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use super::tally::most_frequent;
 use crate::commit::Totals;
-use crate::config::{CliOverrides, Record, load, read_record, read_record_text};
+use crate::config::{Record, read_own, read_record, read_record_text};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
 use crate::page_store::{self, StoredPage};
@@ -251,7 +251,7 @@ impl View {
             };
         };
         let file = dir.settings();
-        let settings = load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings);
+        let settings = read_own(&file, dir.root()).ok();
         let record = read_record(&file).unwrap_or_default();
         (settings.map(|settings| settings.agent.user_agent()), record)
     }

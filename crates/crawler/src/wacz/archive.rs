@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::WaczError;
 use crate::cdxj;
 use crate::commit::ArchiveEnd;
+use crate::nofollow;
 use crate::record::{Archived, Withdrawal};
 use crate::sorter::Sorter;
 use crate::store::{AnyStore, Store as _, Tree};
@@ -88,7 +89,7 @@ impl Archive {
     /// Copies a file.
     pub(super) fn copy(&self, file: &WarcFile, out: &mut dyn Write) -> Result<(), WaczError> {
         let error = |source| WaczError::Read { path: file.path.clone(), source };
-        let mut source = File::open(&file.path).map_err(error)?;
+        let mut source = nofollow::open(&file.path).map_err(error)?;
         let mut at = 0;
         for withdrawal in self.left_out_of(file) {
             let Archived { file, offset, length } = withdrawal.place.clone();

@@ -25,6 +25,7 @@ use self::package::{Package, Packing};
 pub use self::sign::{KeyError, SigningKey};
 use crate::cdxj::CdxjError;
 use crate::extract::ExtractLimits;
+use crate::nofollow;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store as _, StoreError, Tree};
 use crate::warc;
@@ -217,7 +218,7 @@ fn copy_log(path: &Path, out: &mut dyn Write) -> Result<(), WaczError> {
     use std::io::BufRead as _;
 
     let error = |source| WaczError::Read { path: path.to_owned(), source };
-    let file = std::fs::File::open(path).map_err(error)?;
+    let file = nofollow::open(path).map_err(error)?;
     let length = file.metadata().map_err(error)?.len();
     let mut reader = io::Read::take(io::BufReader::new(file), length);
     let mut line = Vec::new();

@@ -1,6 +1,7 @@
 //! Reads archive files: one record by its location, or a whole file, with all checks.
 
 use super::{Error, Fault, Location, Place, Record, Result, member, name};
+use crate::nofollow;
 use flate2::bufread::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::fs::File;
@@ -22,7 +23,7 @@ pub fn read(dir: &Path, location: &Location) -> Result<Record> {
         return Err(Error::Name(location.file.clone()));
     }
     let path = dir.join(&location.file);
-    let mut file = File::open(&path).map_err(Error::io("open", &path))?;
+    let mut file = nofollow::open(&path).map_err(Error::io("open", &path))?;
     file.seek(SeekFrom::Start(location.offset)).map_err(Error::io("read", &path))?;
     let mut reader = Reader {
         source: Counted { inner: BufReader::new(file), offset: location.offset },
@@ -60,7 +61,7 @@ impl Reader {
 
     /// Opens a file at a place.
     pub(crate) fn open_at(path: &Path, offset: u64) -> Result<Self> {
-        let mut file = File::open(path).map_err(Error::io("open", path))?;
+        let mut file = nofollow::open(path).map_err(Error::io("open", path))?;
         file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
         let source = Counted { inner: BufReader::new(file), offset };
         Ok(Self { source, path: path.to_owned(), is_over: false, heads: None })

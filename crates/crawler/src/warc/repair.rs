@@ -2,7 +2,7 @@
 
 use super::sync::sync_dir;
 use super::{Error, Position, Reader, Result, name};
-use std::fs::{File, OpenOptions};
+use crate::nofollow;
 use std::path::{Path, PathBuf};
 
 /// What [`repair()`] did, for the log.
@@ -55,7 +55,7 @@ pub fn repair_series(dir: &Path, series: Option<&str>, last: Option<&Position>) 
 
 fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
     let short = |found| Error::Short { path: path.to_owned(), found, committed: last.offset };
-    let file = match OpenOptions::new().write(true).open(path) {
+    let file = match nofollow::options().write(true).open(path).map_err(nofollow::explain) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Err(short(0)),
         opened => opened.map_err(Error::io("open", path))?,
     };
@@ -79,7 +79,7 @@ fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
 /// # Errors
 /// [`Error::Io`] where the file can't be read or synced.
 pub fn whole_until(path: &Path, from: u64, to: u64) -> Result<u64> {
-    let file = match File::open(path) {
+    let file = match nofollow::open(path) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         opened => opened.map_err(Error::io("open", path))?,
     };

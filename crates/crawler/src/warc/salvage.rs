@@ -1,6 +1,6 @@
 //! Reads the intact records of a file that may be damaged anywhere, and skips the rest.
 
-use std::fs::File;
+use crate::nofollow;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub fn salvage(path: &Path, mut each: impl FnMut(&Record)) -> Result<Salvaged> {
 
 /// The next place where a gzip member could begin (RFC 1952 section 2.3: ID1, ID2, CM).
 fn next_header(path: &Path, from: u64) -> Result<Option<u64>> {
-    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut file = nofollow::open(path).map_err(Error::io("open", path))?;
     file.seek(SeekFrom::Start(from)).map_err(Error::io("read", path))?;
     let mut window = Vec::new();
     let mut at = from;

@@ -5,7 +5,7 @@
 //! stored uncompressed, and in the comment field of the gzip header (RFC 1952 section 2.3.1). Readers see a whole member
 //! and a right record; the erased bytes are gone after the `fdatasync`. Doing it twice changes nothing.
 
-use std::fs::OpenOptions;
+use crate::nofollow;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -47,7 +47,11 @@ pub fn write_tombstone(
         }
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::io("open", &path))?;
+    let mut file = nofollow::options()
+        .write(true)
+        .open(&path)
+        .map_err(nofollow::explain)
+        .map_err(Error::io("open", &path))?;
     let length = file.metadata().map_err(Error::io("read", &path))?.len();
     if length < place.offset + place.length {
         // Truncated after what was committed: there is nothing to remove.

@@ -9,7 +9,7 @@ use crawler::audit::{self, AuditRules, Report};
 use crawler::causes::with_causes;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
-use crawler::config::{self, CliOverrides, load};
+use crawler::config::{self, read_own};
 use crawler::job;
 use crawler::live::Holder;
 #[cfg(feature = "cluster")]
@@ -169,10 +169,7 @@ fn spinner(console: Console) -> Option<ProgressBar> {
 fn settings(dir: &Path) -> anyhow::Result<(config::Settings, config::Record)> {
     let file = dir.join("crawl.toml");
     let record = whole_record(&file)?;
-    let mut overrides = CliOverrides::default();
-    overrides.set("out", path_text(dir));
-    let settings = load(&overrides, [], Some(&file))?.settings;
-    Ok((settings, record))
+    Ok((read_own(&file, dir)?, record))
 }
 
 fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {

@@ -11,6 +11,7 @@ use crawler::causes::with_causes;
 use crawler::cdxj::{self, CdxjError};
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
+use crawler::crawl_dir::refuse_links;
 use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
 
@@ -175,6 +176,7 @@ fn export(job: &Job<'_>, output: &Output, console: Console) -> anyhow::Result<i3
 fn index_archives(args: &ExportArgs) -> anyhow::Result<i32> {
     let mut archives = Vec::with_capacity(args.dirs.len());
     for dir in &args.dirs {
+        refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
         let archive = dir.join("warc");
         if !archive.is_dir() {
             let what = format!("{} has no archive: there is no directory `warc` in it", path_text(dir));

@@ -9,7 +9,8 @@ use crawler::causes::with_causes;
 use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
-use crawler::config::{CliOverrides, load};
+use crawler::config::read_own;
+use crawler::crawl_dir::refuse_links;
 use crawler::extract::ExtractLimits;
 use crawler::job::{CrawlDir, DirError};
 use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, SearchError};
@@ -116,6 +117,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
     let now = crawler::clock::wall();
     let (dir, query) = args.asked(console)?;
     search::check_query(&query).map_err(|error| with_exit_code(&error.into()))?;
+    refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let is_crawl = dir.join("crawl.toml").is_file() || dir.join("db").is_dir();
     // A directory without an index may be no crawl's at all.
     if !is_crawl && !search::is_index(dir) {
@@ -203,7 +205,7 @@ fn catch_up(dir: &Path, now: Timestamp, console: Console) {
 
 /// How much of a page's text is read, by the settings of its crawl.
 pub(crate) fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
-    let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
+    let settings = read_own(&dir.join("crawl.toml"), dir)?;
     Ok(settings.page.extract_limits(settings.limits.max_links_per_page))
 }
 

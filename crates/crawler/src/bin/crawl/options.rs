@@ -195,6 +195,11 @@ pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
+/// The file that the variable `CRAWL_CONFIG` names.
+pub(crate) fn config_variable() -> Option<PathBuf> {
+    std::env::var_os("CRAWL_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 /// Returns the variables of the settings that may change on resume: all other settings come from the crawl's own file.
 pub(crate) fn adjustable_environment() -> impl Iterator<Item = (String, String)> {
     let options: Vec<_> = <AdjustableArgs as Args>::augment_args(clap::Command::new("resume"))

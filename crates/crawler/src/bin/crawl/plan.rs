@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use crawler::config::{load, read_record};
+use crawler::config::{load_own, read_record};
+use crawler::crawl_dir::refuse_links;
 use crawler::job;
 use crawler::plan::Plan;
 use crawler::url::CrawlUrl;
@@ -70,13 +71,14 @@ fn online(args: &PlanArgs, console: Console) -> anyhow::Result<Plan> {
 }
 
 fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::Result<Plan> {
+    refuse_links(dir).map_err(|error| crawling::with_exit_code(&error.into()))?;
     let file = dir.join("crawl.toml");
     if !file.is_file() {
         return Err(exit::no_crawl(dir));
     }
     let overrides = args.run.overrides();
     let has_seeds = overrides.iter().any(|(path, _)| path == "seed");
-    let loaded = load(&overrides, environment(), Some(&file))?;
+    let loaded = load_own(&overrides, environment(), &file, args.run.config().as_deref())?;
     for warning in &loaded.warnings {
         console.warning(warning);
     }

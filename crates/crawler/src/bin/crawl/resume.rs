@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use crawler::config::{CliOverrides, Loaded, Record, load, units};
+use crawler::config::{CliOverrides, Loaded, Record, load_own, units};
+use crawler::crawl_dir::refuse_links;
 use crawler::job::{Job, Rejudged, Revisit};
 use crawler::quantity::count;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
-use crate::options::{AdjustableArgs, adjustable_environment, path_text};
+use crate::options::{AdjustableArgs, adjustable_environment, config_variable, path_text};
 #[cfg(feature = "serve")]
 use crate::serve::ServeWhileArgs;
 use crate::terminal::Console;
@@ -41,6 +42,9 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ContinueArgs {
     /// Directory of the crawl
     dir: PathBuf,
+    /// TOML file for settings that name paths outside of the directory (warc.dedup); nothing else is taken from it
+    #[arg(long, value_name = "FILE", help_heading = "What and where")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     adjustable: AdjustableArgs,
     #[cfg(feature = "serve")]
@@ -50,6 +54,7 @@ pub(crate) struct ContinueArgs {
 
 /// Refuses a directory without a crawl, and a truncated `crawl.toml`: a crawl must not run with part of its settings.
 fn record_of(dir: &Path) -> anyhow::Result<Record> {
+    refuse_links(dir).map_err(|error| crawling::with_exit_code(&error.into()))?;
     let file = dir.join("crawl.toml");
     if !file.is_file() {
         if dir.join("db").exists() || dir.join("warc").exists() {
@@ -64,13 +69,15 @@ fn record_of(dir: &Path) -> anyhow::Result<Record> {
     whole_record(&file)
 }
 
-/// The settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
-fn load_of(dir: &Path, adjustable: &AdjustableArgs) -> anyhow::Result<Loaded> {
+/// The settings: those of the crawl's own `crawl.toml`, what the file of `--config` says of paths outside, then the environment, then these options.
+fn load_of(args: &ContinueArgs) -> anyhow::Result<Loaded> {
+    let ContinueArgs { dir, config, adjustable, .. } = args;
     let mut overrides = CliOverrides::default();
     // The directory may have been moved.
     overrides.set("out", path_text(dir));
     adjustable.add_to(&mut overrides);
-    Ok(load(&overrides, adjustable_environment(), Some(&dir.join("crawl.toml")))?)
+    let config = config.clone().or_else(config_variable);
+    Ok(load_own(&overrides, adjustable_environment(), &dir.join("crawl.toml"), config.as_deref())?)
 }
 
 /// The record of the crawl's start in `crawl.toml`; a file without seeds is incomplete.
@@ -106,7 +113,7 @@ pub(crate) struct Again {
 pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> anyhow::Result<i32> {
     let Again { revisit, crashed } = again;
     let record = record_of(&args.dir)?;
-    let loaded = load_of(&args.dir, &args.adjustable)?;
+    let loaded = load_of(args)?;
     loaded.product()?;
     for warning in &loaded.warnings {
         console.warning(warning);

@@ -10,7 +10,7 @@ use robots::Dialect;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
-use crate::options::{AdjustableArgs, environment, path_text};
+use crate::options::{AdjustableArgs, config_variable, environment, path_text};
 #[cfg(feature = "serve")]
 use crate::serve::ServeWhileArgs;
 use crate::terminal::Console;
@@ -137,9 +137,12 @@ impl RunArgs {
 
     /// Builds the settings from these options, the environment and the file of `--config` or `CRAWL_CONFIG`.
     pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
-        let from_env = || std::env::var_os("CRAWL_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let file = self.config.clone().or_else(from_env);
-        Ok(load(&self.overrides(), environment(), file.as_deref())?)
+        Ok(load(&self.overrides(), environment(), self.config().as_deref())?)
+    }
+
+    /// The file of `--config` or `CRAWL_CONFIG`.
+    pub(crate) fn config(&self) -> Option<PathBuf> {
+        self.config.clone().or_else(config_variable)
     }
 }
 

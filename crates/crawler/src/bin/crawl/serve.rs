@@ -10,6 +10,7 @@ use anyhow::Context;
 use clap::Args;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
+use crawler::crawl_dir::refuse_links;
 use crawler::engine::Stop as Request;
 #[cfg(feature = "cluster")]
 use crawler::serve::{Board, serve_worker};
@@ -171,6 +172,7 @@ impl ServeArgs {
             return Ok((served, database.to_string()));
         }
         let dir = self.dir.as_deref().unwrap_or_else(|| Path::new(""));
+        refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, crawler::causes::with_causes(&error)))?;
         if !dir.join("crawl.toml").is_file() && !dir.join("db").is_dir() {
             return Err(exit::no_crawl(dir));
         }

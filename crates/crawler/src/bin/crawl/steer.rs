@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use crawler::clean::clean;
 use crawler::config::units;
+use crawler::crawl_dir::refuse_links;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::quantity::{count, size};
 use crawler::view::{Moment, Status};
@@ -104,6 +105,7 @@ pub(crate) fn setting(text: &str) -> Result<Duration, String> {
 
 /// Gives an order to the crawl that runs in a directory; none runs there otherwise.
 fn give(dir: &Path, order: Order, until_end: bool) -> anyhow::Result<Option<String>> {
+    refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, crawler::causes::with_causes(&error)))?;
     if !dir.join("crawl.toml").is_file() {
         return Err(exit::no_crawl(dir));
     }

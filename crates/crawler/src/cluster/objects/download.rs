@@ -1,6 +1,6 @@
 //! Copies the archive files of a crawl from object storage to a directory, for the commands that read bodies.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use super::super::archive_place::{ArchivePlace, Bucket};
@@ -8,6 +8,7 @@ use super::super::database::runtime;
 use super::super::layout::open_all;
 use super::super::{Address, ClusterError};
 use super::{Objects, ObjectsError};
+use crate::nofollow;
 use crate::post::{STORED_OBJECT, StoredObject};
 use crate::warc;
 
@@ -77,7 +78,7 @@ pub fn download(
                 tell(&file, bytes);
                 let path = objects.get(&file, dir).await?;
                 let set =
-                    File::options().write(true).open(&path).and_then(|copy| copy.set_modified(modified));
+                    nofollow::options().write(true).open(&path).and_then(|copy| copy.set_modified(modified));
                 set.map_err(|source| ObjectsError::File { doing: "date", path, source })?;
                 done.files += 1;
                 done.bytes += bytes;

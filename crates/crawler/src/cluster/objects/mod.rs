@@ -9,7 +9,7 @@ mod http;
 mod tests;
 mod uploads;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +24,7 @@ pub use self::download::{DownloadError, Downloaded, download};
 pub(super) use self::uploads::Uploads;
 use super::archive_place::Bucket;
 use crate::fetch;
+use crate::nofollow;
 
 /// Bytes of a part, and of the largest file that is sent at once. The protocol allows 10,000 parts.
 const PART: usize = 16 << 20;
@@ -128,7 +129,7 @@ impl Objects {
         let file = file_name(path);
         let name = self.name(&file);
         let io = |doing| move |source| ObjectsError::File { doing, path: path.to_owned(), source };
-        let from = File::open(path).map_err(io("open"))?;
+        let from = nofollow::open(path).map_err(io("open"))?;
         let length = from.metadata().map_err(io("look at"))?.len();
         let read = || -> Result<Vec<u8>, ObjectsError> {
             let mut part = Vec::new();
@@ -141,7 +142,9 @@ impl Objects {
         } else {
             let id = self.store.create_multipart(&name).await.map_err(failed)?;
             let noted = path.with_added_extension(UPLOAD);
-            fs::write(&noted, &id).map_err(io("note the upload of"))?;
+            nofollow::create(&noted)
+                .and_then(|mut noted| noted.write_all(id.as_bytes()))
+                .map_err(io("note the upload of"))?;
             let sent = async {
                 let mut parts = Vec::new();
                 loop {
@@ -184,7 +187,7 @@ impl Objects {
         let failed = |source| self.failed("read", file, source);
         let name = self.name(file);
         let length = self.store.head(&name).await.map_err(failed)?.size;
-        let mut to = File::create(&part).map_err(io("make"))?;
+        let mut to = nofollow::create(&part).map_err(io("make"))?;
         for start in (0..length).step_by(PART) {
             let range = start..length.min(start + PART as u64);
             let bytes = self.store.get_range(&name, range).await.map_err(failed)?;
@@ -206,7 +209,7 @@ impl Objects {
     }
 
     async fn abort(&self, noted: &Path) {
-        let Ok(id) = fs::read_to_string(noted) else { return };
+        let Ok(id) = nofollow::read_to_string(noted) else { return };
         let name = self.name(&file_name(&noted.with_extension("")));
         match self.store.abort_multipart(&name, &id).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => drop(fs::remove_file(noted)),

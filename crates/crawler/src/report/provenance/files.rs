@@ -1,6 +1,6 @@
 //! The files of a directory: size, digest, type, and the table that a file holds.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use data_encoding::HEXLOWER;
 use ring::digest::{Context, SHA256};
 
 use super::ProvenanceError;
+use crate::nofollow;
 use crate::view::Table;
 
 /// A file that the metadata describe.
@@ -108,7 +109,7 @@ fn lower_first(text: &str) -> String {
 }
 
 fn digest(path: &Path) -> std::io::Result<(u64, String)> {
-    let (mut file, mut context) = (File::open(path)?, Context::new(&SHA256));
+    let (mut file, mut context) = (nofollow::open(path)?, Context::new(&SHA256));
     let (mut size, mut buffer) = (0, vec![0; 1 << 16]);
     loop {
         let read = file.read(&mut buffer)?;
@@ -127,7 +128,7 @@ fn table_of(path: &Path, name: &str) -> std::io::Result<Option<(Table, Vec<Strin
     match end {
         "csv" => {
             let mut header = String::new();
-            BufReader::new(File::open(path)?.take(LONGEST_HEADER)).read_line(&mut header)?;
+            BufReader::new(nofollow::open(path)?.take(LONGEST_HEADER)).read_line(&mut header)?;
             let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(header.as_bytes());
             let columns = reader.records().next().and_then(Result::ok);
             Ok(columns.map(|columns| (table, columns.iter().map(str::to_owned).collect())))

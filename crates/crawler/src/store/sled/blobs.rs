@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use crate::nofollow;
 use crate::parallel;
 use crate::store::StoreError;
 
@@ -111,7 +112,7 @@ impl State {
 
 /// Opens a file; none where it is gone: sled removes files that it doesn't need any more.
 fn open(dir: &Path, id: i64) -> io::Result<Option<File>> {
-    match File::open(dir.join(id.to_string())) {
+    match nofollow::open(&dir.join(id.to_string())) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -4,11 +4,12 @@
 //! One line of fixed length in the file `sealed`, overwritten after each commit has been synced. It isn't synced itself: after a
 //! power cut it may be older than the database, never newer.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use crate::nofollow;
 use crate::store::StoreError;
 
 const NAME: &str = "sealed";
@@ -30,7 +31,7 @@ impl Seal {
     /// Reads the seal of a database. One without a seal (it was written by an older version) promises nothing; one that is
     /// unreadable is damage.
     pub(super) fn read(path: &Path) -> Result<Sealed, StoreError> {
-        match fs::read(path.join(NAME)) {
+        match nofollow::read(&path.join(NAME)) {
             Ok(line) if line.is_empty() => Ok(Sealed::default()),
             Ok(line) => parse(&line).ok_or_else(|| StoreError::Damaged {
                 path: path.to_owned(),
@@ -42,8 +43,10 @@ impl Seal {
     }
 
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = File::options().create(true).truncate(false).write(true).open(path.join(NAME));
-        file.map(Self).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+        let file = nofollow::options().create(true).truncate(false).write(true).open(path.join(NAME));
+        file.map(Self)
+            .map_err(nofollow::explain)
+            .map_err(|source| StoreError::Io { path: path.to_owned(), source })
     }
 
     pub(super) fn write(&self, path: &Path, sealed: Sealed) -> Result<(), StoreError> {

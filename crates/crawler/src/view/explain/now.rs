@@ -6,7 +6,7 @@ use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
 use crate::config::{
-    self, CliOverrides, ScopeMode, ScopeSettings, Settings, load, read_record, read_settings_in_force,
+    self, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_settings_in_force,
 };
 use crate::frontier::stored_host;
 use crate::record::{
@@ -103,8 +103,8 @@ impl View {
         if let Ok(Some(settings)) = self.last_settings() {
             return Some(settings);
         }
-        let file = self.dir()?.settings();
-        load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings)
+        let dir = self.dir()?;
+        read_own(&dir.settings(), dir.root()).ok()
     }
 
     fn last_settings(&self) -> Result<Option<Settings>, ViewError> {

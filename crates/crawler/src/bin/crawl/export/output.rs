@@ -235,6 +235,10 @@ pub(super) fn whole<T, E: From<io::Error>>(
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
+    // It may lie in a directory of somebody else, who would choose what is overwritten.
+    if part.is_symlink() {
+        fs::remove_file(&part)?;
+    }
     let result = make(&part).and_then(|made| {
         fs::rename(&part, path)?;
         Ok(made)

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use crawler::causes::with_causes;
-use crawler::config::{CliOverrides, load};
+use crawler::config::read_own;
 use crawler::extract::ExtractLimits;
 use crawler::wacz::{self, KeyError, Options, Part, SigningKey, WaczError, Written};
 
@@ -76,6 +76,6 @@ fn report(written: &Written, path: &Path, key: Option<&SigningKey>, console: Con
 
 /// How much of a page's text is read, by the settings of its crawl.
 fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
-    let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
+    let settings = read_own(&dir.join("crawl.toml"), dir)?;
     Ok(settings.page.extract_limits(settings.limits.max_links_per_page))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::causes::with_causes;
 use crawler::clean::clean;
-use crawler::config::{CliOverrides, Settings, load};
+use crawler::config::{Settings, read_own};
 use crawler::record::PageRecord;
 use crawler::url::CrawlUrl;
 use crawler::view::{StoredResponse, StoredVisit};
@@ -133,7 +133,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
 
 /// The settings that the crawl read its pages by.
 fn own_settings(dir: &Path) -> anyhow::Result<Settings> {
-    Ok(load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings)
+    Ok(read_own(&dir.join("crawl.toml"), dir)?)
 }
 
 /// The Content-Type lines as sent; an empty one where there was none, which is as good as none.
