@@ -7,6 +7,7 @@ use whole_program::output_dir::{database_values, files_with};
 use whole_program::program::Crawl;
 use whole_program::site::{Answer, Sites};
 
+use crate::robots_change::a_day_later;
 use crate::scene::{Scene, sorted};
 
 fn page(marker: &str, links: &[&str]) -> Answer {
@@ -304,4 +305,142 @@ fn lines_over_the_limit_close_what_they_could_speak_of() {
     assert!(files_with(&scene.out(), &["mlate", "mmore"]).is_empty());
     scene.look("audit", &[]).expect(0);
     scene.assert_polite();
+}
+
+/// The hosts of the pages that the crawl's own search finds by a word that is in all of them.
+fn found(scene: &Scene) -> Vec<String> {
+    let hits = scene.look("search", &["everywhere", "--json"]).expect(0).json();
+    hosts(&hits)
+}
+
+/// The hosts of front pages.
+fn hosts(rows: &[Value]) -> Vec<String> {
+    let urls = rows.iter().filter_map(|row| row["url"].as_str());
+    sorted(urls.map(|url| url.trim_start_matches("http://").trim_end_matches('/').to_owned()).collect())
+}
+
+/// What `crawl explain` says of a front page, in lower case, with one blank between words.
+fn explained(scene: &Scene, host: &str) -> String {
+    let said = scene.look("explain", &[&format!("http://{host}/")]);
+    let words: Vec<&str> = said.expect(0).stdout.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+#[test]
+fn a_page_that_is_denied_search_is_not_found_by_the_crawls_own_search() {
+    let robots = |line: &str| text(&format!("User-agent: *\n{line}\nAllow: /\n"));
+    let sites = Sites::new()
+        .page("header.test", "/", page("everywhere mheader", &[]).header("Content-Signal", "search=no"))
+        .page("usage.test", "/", page("everywhere musage", &[]).header("Content-Usage", "search=n"))
+        .page("robots.test", "/robots.txt", robots("Content-Signal: search=no"))
+        .page("robots.test", "/", page("everywhere mrobots", &[]))
+        .page("robotsusage.test", "/robots.txt", robots("Content-Usage: search=n"))
+        .page("robotsusage.test", "/", page("everywhere mrobotsusage", &[]))
+        .page("both.test", "/robots.txt", robots("Content-Signal: search=yes"))
+        .page("both.test", "/", page("everywhere mboth", &[]).header("Content-Usage", "search=n"))
+        .page("other.test", "/", page("everywhere mother", &[]).header("Content-Signal", "ai-train=no"))
+        .page("others.test", "/robots.txt", robots("Content-Signal: ai-train=no"))
+        .page("others.test", "/", page("everywhere mothers", &[]))
+        .page("silent.test", "/", page("everywhere msilent", &[]));
+    let permitted = ["other.test", "others.test", "silent.test"];
+    for purpose in ["search,archive", "archive", "archive,tdm"] {
+        let scene = Scene::new(sites.clone());
+        scene.crawl().args(["--purpose", purpose]).run().expect(0);
+        assert_eq!(found(&scene), permitted, "{purpose}");
+        scene.look("index", &[]).expect(0);
+        assert_eq!(found(&scene), permitted, "{purpose}: rebuilt");
+        let marks = ["mheader", "musage", "mrobots", "mrobotsusage", "mboth"];
+        assert!(files_with(&scene.out().join("index"), &marks).is_empty(), "{purpose}");
+        // The other purposes are served.
+        for row in &scene.table("pages") {
+            assert_eq!((&row["indexed"], &row["archived"]), (&true.into(), &true.into()), "{purpose}: {row}");
+        }
+        for (host, place) in [
+            ("header.test", "search deny (header Content-Signal"),
+            ("robots.test", "search deny (robots.txt line 2: Content-Signal"),
+        ] {
+            let said = explained(&scene, host);
+            assert!(said.contains(&format!("not in the full-text search: {place}").to_lowercase()), "{said}");
+        }
+        let said = explained(&scene, "silent.test");
+        assert!(!said.contains("full-text search"), "{said}");
+        scene.look("audit", &[]).expect(0);
+    }
+    // Where search is all that was declared, such a page isn't requested, or nothing of it is kept.
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--purpose", "search"]).run().expect(0);
+    assert_eq!(found(&scene), permitted);
+}
+
+#[test]
+fn a_revisit_takes_a_page_out_of_the_search_or_puts_it_in_as_its_site_says_then() {
+    let robots = |line: &str| text(&format!("User-agent: *\n{line}\nAllow: /\n"));
+    let tagged = |host: &str| page(&format!("everywhere {host}"), &[]).header("ETag", "\"1\"");
+    let denied = |answer: Answer| answer.header("Content-Signal", "search=no");
+    let unchanged = || Answer::status(304);
+    // Each of three visits: permitted, denied, permitted.
+    let sites = Sites::new()
+        .page("whole.test", "/", page("everywhere", &[]))
+        .page("whole.test", "/", denied(page("everywhere", &[])))
+        .page("whole.test", "/", page("everywhere", &[]))
+        .page("field.test", "/", tagged("field"))
+        .page("field.test", "/", denied(unchanged()))
+        .page("field.test", "/", tagged("field"))
+        .page("robots.test", "/robots.txt", robots(""))
+        .page("robots.test", "/robots.txt", robots("Content-Signal: search=no"))
+        .page("robots.test", "/robots.txt", robots(""))
+        .page("robots.test", "/", tagged("robots"))
+        .page("robots.test", "/", unchanged())
+        .page("robots.test", "/", tagged("robots"))
+        .page("always.test", "/robots.txt", robots("Content-Signal: search=no"))
+        .page("always.test", "/", tagged("always"))
+        .page("always.test", "/", unchanged())
+        .page("always.test", "/", unchanged());
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let all = ["field.test", "robots.test", "whole.test"];
+    assert_eq!(found(&scene), all);
+    let again = || {
+        a_day_later(&scene, "http://robots.test");
+        scene.resume().args(scene.server.resolve()).args(["--revisit", "0s"]).run().expect(0);
+    };
+    let serving = || {
+        let rows = scene.look("export", &["--table", "pages", "--format", "jsonl", "--purpose", "search"]);
+        hosts(&rows.expect(0).json())
+    };
+    again();
+    assert_eq!(found(&scene), Vec::<String>::new(), "taken out");
+    assert_eq!(serving(), Vec::<String>::new());
+    let said = explained(&scene, "robots.test");
+    assert!(said.contains("not in the full-text search: search deny (robots.txt line 2"), "{said}");
+    again();
+    assert_eq!(found(&scene), all, "put in");
+    assert_eq!(serving(), all);
+    // A page that its robots.txt denies search still costs the site no body.
+    let conditional = |host: &str| {
+        let hits = scene.server.hits();
+        let pages = hits.iter().filter(|hit| hit.request.url() == format!("http://{host}/"));
+        pages.map(|hit| hit.field("if-none-match").is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(conditional("always.test"), [false, true, true]);
+    assert_eq!(conditional("robots.test"), [false, true, false]);
+}
+
+#[test]
+fn a_stored_page_loses_its_content_once_every_declared_use_is_denied_before_it_is_asked_for() {
+    let robots = |line: &str| text(&format!("User-agent: *\n{line}\nAllow: /\n"));
+    let sites = Sites::new()
+        .page("robots.test", "/robots.txt", robots(""))
+        .page("robots.test", "/robots.txt", robots("Content-Signal: search=no"))
+        .page("robots.test", "/", page("everywhere mrobots", &[]));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--purpose", "search"]).run().expect(0);
+    assert_eq!(found(&scene), ["robots.test"]);
+    a_day_later(&scene, "http://robots.test");
+    scene.resume().args(scene.server.resolve()).args(["--revisit", "0s"]).run();
+    assert_eq!(scene.server.pages().len(), 1, "it isn't asked for again");
+    assert_eq!(found(&scene), Vec::<String>::new());
+    assert!(files_with(&scene.out(), &["mrobots"]).is_empty());
+    let row = &scene.table("pages")[0];
+    assert!(row["withdrawn_because"].as_str().unwrap_or_default().contains("search deny"), "{row}");
 }

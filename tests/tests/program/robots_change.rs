@@ -9,9 +9,9 @@ use whole_program::site::{Answer, Sites};
 use crate::scene::Scene;
 
 /// Makes what is stored of a site's robots.txt a day older: no file lasts for less than ten minutes.
-fn a_day_later(scene: &Scene) {
+pub(crate) fn a_day_later(scene: &Scene, origin: &str) {
     let store = SledStore::open(&scene.out().join("db")).expect("nobody else has it open");
-    let newest = store.last(Tree::Robots, &RobotsRecord::prefix("http://a.test")).expect("it can be read");
+    let newest = store.last(Tree::Robots, &RobotsRecord::prefix(origin)).expect("it can be read");
     let (key, value) = newest.expect("it is there");
     let mut record = RobotsRecord::read(&value).expect("a record");
     let day = jiff::SignedDuration::from_hours(25);
@@ -40,7 +40,7 @@ fn what_a_new_robots_denies_isnt_requested_and_the_change_is_reported() {
     let scene = Scene::new(sites);
     // The front page, and the first of each folder.
     scene.crawl().args(["--max-pages", "3"]).run().expect(10);
-    a_day_later(&scene);
+    a_day_later(&scene, "http://a.test");
     scene.resume().args(scene.server.resolve()).args(["--max-pages", "none"]).run().expect(0);
     scene.assert_polite();
     let asked: Vec<String> =

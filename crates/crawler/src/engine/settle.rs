@@ -170,6 +170,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.tell_judged(lease, &evidence, false);
                 self.denied_later(lease, now, &evidence.to_string());
             }
+            FollowUp::Refused(words) => self.refused_later(lease, now, &words),
             FollowUp::SiteFile(record, size) => {
                 self.touch(size.encoded);
                 self.group.batch.site_files.push(record);

@@ -92,13 +92,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// robots.txt forbids a page that is stored: where the operator wants it so, its content goes.
     pub(super) fn denied_later(&mut self, lease: &Lease, now: Now, line: &str) {
-        if !self.settings.withdraw_when_denied || !self.context.revisiting.is_on() {
+        if self.settings.withdraw_when_denied {
+            self.withdraw_stored(lease, now, &format!("robots.txt {line}"));
+        }
+    }
+
+    /// Every declared use of a page that is stored is denied now: its content goes, as if the page itself had said so.
+    pub(super) fn refused_later(&mut self, lease: &Lease, now: Now, words: &str) {
+        self.withdraw_stored(lease, now, words);
+    }
+
+    fn withdraw_stored(&mut self, lease: &Lease, now: Now, because: &str) {
+        if !self.context.revisiting.is_on() {
             return;
         }
         let page = lease.url.fingerprint(&self.key);
         match self.records().stored(lease.host, page) {
             Some(record) if record.holds_content() => {
-                self.withdraw_record(lease.host, page, record, now, &format!("robots.txt {line}"));
+                self.withdraw_record(lease.host, page, record, now, because);
             }
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use meta::Effects;
-use meta::consent::{Purpose, Statement};
+use meta::consent::{Claim, Consent, Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
 use super::effects::EffectsTaken;
@@ -199,6 +199,10 @@ pub struct PageRecord {
     /// The declared purposes for which the page may be used.
     #[serde(default)]
     pub serves: Vec<Purpose>,
+    /// Whether the full-text search of the crawl may find the page, as far as its site consents; none where nothing was said about uses
+    /// of it, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searchable: Option<bool>,
     /// Captures of earlier visits that are still in the archive.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Archived>,
@@ -307,6 +311,16 @@ impl PageRecord {
     /// True if anything is stored that tells of the content.
     pub fn holds_content(&self) -> bool {
         self.indexed || self.archived || self.captures().next().is_some()
+    }
+
+    /// Whether the full-text search of the crawl may find the page, as far as its site consents. A record of an earlier version whose crawl
+    /// didn't declare search, with lines of robots.txt that aren't read here, is taken for one that is denied.
+    pub fn is_searchable(&self) -> bool {
+        let denial = Claim::Purpose(Purpose::Search, Consent::Deny);
+        self.searchable.unwrap_or_else(|| {
+            self.serves.contains(&Purpose::Search)
+                || self.robots_consent.is_none() && self.consent.iter().all(|said| said.claim != denial)
+        })
     }
 
     /// What the directives on record forbid at this time, by their names.

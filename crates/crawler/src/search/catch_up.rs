@@ -112,9 +112,10 @@ fn document(
     text.into_document(record)
 }
 
-/// Returns whether the index of the crawl in `root` may lack something: a crawl is running there, or was killed.
+/// Returns whether the index of the crawl in `root` may lack something, or hold too much: a crawl is running there, or was killed, or an
+/// earlier version wrote it.
 pub fn is_behind(root: &Path) -> bool {
-    writer::is_unfinished(root)
+    writer::is_unfinished(root) || writer::is_earlier(root)
 }
 
 /// Takes into an index what it lacks, after a crawl that was killed. The directory has to be held by the caller.
@@ -136,7 +137,7 @@ pub fn forget<'a, S: Store>(
     store: &S,
     urls: impl Iterator<Item = &'a str>,
 ) -> Result<(), SearchError> {
-    let is_behind = is_behind(root);
+    let is_behind = writer::is_unfinished(root);
     let Some(mut writer) = Writer::open(root, &crawl_id(store)?)? else { return Ok(()) };
     for url in urls {
         writer.delete(url);
@@ -178,6 +179,9 @@ pub(super) fn catch_up<S: Store>(
         built = build(root, store, archive, now, |_, entries| store.commit(std::mem::take(entries)))?;
         Writer::open(root, &crawl)?.ok_or_else(|| SearchError::None(root.to_owned()))?
     };
+    if writer.is_earlier() {
+        writer = without_denied(root, store, &crawl, writer)?;
+    }
     let mut archive = Archive::new(root, limits.clone()).leaving_pdf();
     let (mut done, mut pages) = (Vec::new(), 0);
     for entry in due::entries(store) {
@@ -202,6 +206,26 @@ pub(super) fn catch_up<S: Store>(
         return Ok((writer, built));
     }
     Ok((writer, Built::of(pages, &archive)))
+}
+
+/// Renews an index of an earlier form: pages that are denied search leave it, and its files. Cost: one pass over the records.
+fn without_denied<S: Store>(
+    root: &Path,
+    store: &S,
+    crawl: &str,
+    mut writer: Writer,
+) -> Result<Writer, SearchError> {
+    for page in page_store::scan(store) {
+        let record = page?.record()?;
+        if record.indexed && !record.is_searchable() {
+            writer.delete(&record.url);
+        }
+    }
+    writer.renew();
+    // What is due is still to be taken in.
+    writer.stay_unfinished();
+    writer.close(true)?;
+    Writer::open(root, crawl)?.ok_or_else(|| SearchError::None(root.to_owned()))
 }
 
 /// Takes a page in as its record is now; says whether it is in the index. `entries` gets those of a PDF file.
@@ -230,11 +254,19 @@ pub(super) fn crawl_id<S: Store>(store: &S) -> Result<String, StoreError> {
 mod tests {
     use std::sync::Arc;
 
+    use meta::consent::{Claim, Consent, Purpose, Signal, Statement};
+    use meta::{Source, SourceKind};
+
     use super::*;
     use crate::extract::MainText;
+    use crate::frontier::HostId;
+    use crate::page_store::{Change, PageWriter};
+    use crate::record::RobotsConsent;
     use crate::search::document::Document;
+    use crate::search::schema::RENEWED;
     use crate::search::{Request, Search};
     use crate::store::{MemoryStore, Write};
+    use crate::url::Fingerprint;
 
     fn store() -> MemoryStore {
         let store = MemoryStore::default();
@@ -287,6 +319,51 @@ mod tests {
         }
         assert!(contents.words.iter().any(|word| word == "mkept"), "the check finds what is there");
         assert_eq!(Writer::open(root, "c").unwrap().unwrap().upto(), 3, "nothing is taken for done");
+    }
+
+    #[test]
+    fn an_index_of_an_earlier_form_loses_pages_that_are_denied_search_before_it_is_searched() {
+        let (top, store) = (tempfile::tempdir().unwrap(), store());
+        let root = top.path();
+        let denied = |from: SourceKind| Statement {
+            signal: Signal::ContentSignal,
+            claim: Claim::Purpose(Purpose::Search, Consent::Deny),
+            source: Source::new(from, 0, "Content-Signal", "search=no"),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let of_robots = RobotsConsent { digest: None, at: Timestamp::UNIX_EPOCH, lines: vec![2] };
+        let page = PageRecord { indexed: true, charset: Some("utf-8".to_owned()), ..PageRecord::default() };
+        let served = || vec![Purpose::Search, Purpose::Archive];
+        // As an earlier version stored them: no record says whether the page may be searched.
+        let pages = [
+            ("http://silent.test/", PageRecord { serves: served(), ..page.clone() }),
+            (
+                "http://other.test/",
+                PageRecord { serves: served(), robots_consent: Some(of_robots.clone()), ..page.clone() },
+            ),
+            ("http://header.test/", PageRecord { consent: vec![denied(SourceKind::Header)], ..page.clone() }),
+            ("http://robots.test/", PageRecord { robots_consent: Some(of_robots), ..page }),
+        ];
+        let mut writer = Writer::create(root, "c", 0).unwrap();
+        let mut changes = Vec::new();
+        for (number, (url, record)) in pages.into_iter().enumerate() {
+            writer.add(&document(url, &format!("m{number}"))).unwrap();
+            let record = serde_json::to_vec(&PageRecord { v: 1, url: url.to_owned(), ..record }).unwrap();
+            changes.push(Change { host: HostId(0), page: Fingerprint(number as u64), record, links: None });
+        }
+        writer.set_form(RENEWED);
+        writer.finish(root).unwrap();
+        let puts = PageWriter::open(&store).unwrap().store(&store, changes).unwrap();
+        store.commit(puts).unwrap();
+        assert!(matches!(Search::open(root), Err(SearchError::OtherForm(_))));
+        assert!(is_behind(root));
+        take_up(root, &store, &ExtractLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
+        assert!(!is_behind(root));
+        assert_eq!(urls(root), ["http://other.test/", "http://silent.test/"]);
+        let words = Search::open(root).unwrap().contents().unwrap().words;
+        for (word, is_there) in [("m0", true), ("m1", true), ("m2", false), ("m3", false)] {
+            assert_eq!(words.iter().any(|found| found == word), is_there, "{word}");
+        }
     }
 
     #[test]

@@ -18,10 +18,10 @@ pub(super) enum Kind {
     Pdf,
 }
 
-/// Returns what kind of text a page has that is to be in the index; none for what may not be indexed, has no text (a picture), or is a
+/// Returns what kind of text a page has that is to be in the index; none for what may not be indexed or searched, has no text (a picture), or is a
 /// duplicate of a page that is there.
 pub(super) fn kind(record: &PageRecord) -> Option<Kind> {
-    if !record.indexed || record.duplicate_of.is_some() {
+    if !record.indexed || record.duplicate_of.is_some() || !record.is_searchable() {
         return None;
     }
     if record.charset.is_some() {
@@ -161,6 +161,7 @@ mod tests {
         }
         let page = record(Some("utf-8"), "text/html");
         assert_eq!(kind(&PageRecord { indexed: false, ..page.clone() }), None);
+        assert_eq!(kind(&PageRecord { searchable: Some(false), ..page.clone() }), None);
         assert_eq!(kind(&PageRecord { duplicate_of: Some("http://a.test/".to_owned()), ..page }), None);
         let sniffed =
             PageRecord { mime_type: Some("application/pdf".to_owned()), ..record(None, "text/plain") };

@@ -15,7 +15,7 @@ use tantivy::{Index, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
 
 use super::error::SearchError;
 use super::query::{self, Request};
-use super::schema::Fields;
+use super::schema::{FORM, Fields};
 use super::snippet::{self, Marked};
 use super::writer::{self, DIR};
 use crate::crawl_dir::refuse_links;
@@ -96,7 +96,8 @@ impl Search {
     pub fn open(root: &Path) -> Result<Self, SearchError> {
         refuse_links(root)?;
         let dir = root.join(DIR);
-        let Some((index, fields, _)) = writer::open(&dir)? else {
+        let found = writer::open(&dir)?.filter(|(_, _, mark)| mark.v == FORM);
+        let Some((index, fields, _)) = found else {
             let is_there = dir.join("meta.json").is_file();
             return Err(if is_there { SearchError::OtherForm } else { SearchError::None }(root.to_owned()));
         };

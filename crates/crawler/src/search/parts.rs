@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::archived::Archive;
 use super::catch_up::{Built, crawl_id, take};
 use super::error::SearchError;
+use super::schema::FORM;
 use super::writer::{self, DIR, Writer};
 use crate::crawl_dir::refuse_links;
 use crate::extract::ExtractLimits;
@@ -99,8 +100,9 @@ fn open(root: &Path, crawl: &str, counts: &[u64]) -> Result<Writer, SearchError>
         if mark.crawl != crawl || mark.parts.len() != counts.len() {
             return Err(SearchError::OtherCrawl(root.to_owned()));
         }
-        // One that has come further is of a database that was restored to an earlier time.
-        if mark.parts.iter().zip(counts).all(|(reached, count)| reached <= count)
+        // One of an earlier form may hold pages that are denied search. One that has come further is of a database that was restored to an earlier time.
+        if mark.v == FORM
+            && mark.parts.iter().zip(counts).all(|(reached, count)| reached <= count)
             && let Some(writer) = Writer::open(root, crawl)?
         {
             return Ok(writer);

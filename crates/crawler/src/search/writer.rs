@@ -13,7 +13,7 @@ use super::directory::SyncedLater;
 use super::document::Document;
 use super::error::SearchError;
 use super::merging::{MERGED_BYTES, MergeByBytes};
-use super::schema::{FORM, Fields, schema};
+use super::schema::{FORM, Fields, RENEWED, schema};
 use super::words::{Use, tokenizers};
 
 /// The index in a crawl's directory.
@@ -121,6 +121,22 @@ impl Writer {
         })
     }
 
+    /// Whether the index has an earlier form: it may hold pages that are denied search.
+    pub(super) fn is_earlier(&self) -> bool {
+        self.mark.v < FORM
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_form(&mut self, form: u32) {
+        self.mark.v = form;
+    }
+
+    /// Notes that the index has the present form.
+    pub(super) fn renew(&mut self) {
+        self.is_changed = true;
+        self.mark.v = FORM;
+    }
+
     /// The last entry that is taken in.
     pub(super) fn upto(&self) -> u64 {
         self.mark.upto
@@ -225,12 +241,17 @@ fn purge_deleted(index: &Index) -> Result<(), SearchError> {
     Ok(())
 }
 
+/// Returns whether there is an index of an earlier form, which can be renewed.
+pub(super) fn is_earlier(root: &Path) -> bool {
+    open(&root.join(DIR)).is_ok_and(|found| found.is_some_and(|(_, _, mark)| mark.v < FORM))
+}
+
 /// Returns whether the index is being written, or was when its process ended.
 pub(super) fn is_unfinished(root: &Path) -> bool {
     root.join(DIR).join(WRITING).exists()
 }
 
-/// Opens an index; none where there is none of the form of this version.
+/// Opens an index; none where there is none of a form that this version continues.
 pub(super) fn open(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, SearchError> {
     if !dir.join("meta.json").is_file() {
         return Ok(None);
@@ -242,7 +263,7 @@ pub(super) fn open(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, SearchEr
         return Ok(None);
     }
     let mark = index.load_metas()?.payload.and_then(|mark| serde_json::from_str::<Mark>(&mark).ok());
-    let Some(mark) = mark.filter(|mark| mark.v == FORM) else { return Ok(None) };
+    let Some(mark) = mark.filter(|mark| (RENEWED..=FORM).contains(&mark.v)) else { return Ok(None) };
     index.set_tokenizers(tokenizers(Use::Index));
     Ok(Some((index, fields, mark)))
 }

@@ -123,7 +123,8 @@ row! {
         /// in CSV `ai-train deny (robots.txt line 2: ...)`. Lines of robots.txt are read from the version in
         /// table `robots`.
         consent: Vec<ConsentEntry> [detail],
-        /// The declared purposes for which the page may be used.
+        /// The declared purposes for which the page may be used. A page that `consent` denies search, declared or not, isn't in the full-text
+        /// index.
         serves: Vec<String> [detail],
         /// The response header lines with directives or statements about uses: `{"name", "value"}`.
         headers: Vec<HeaderLine> [detail],

@@ -183,7 +183,8 @@ async fn attempt<F: Fetch, S: Store>(
         return Ok(ask_head(context, permit, asked, half_rate, evidence).await);
     }
     let kind = if item.is_resource() { RequestKind::Resource } else { RequestKind::Page };
-    let conditions = previous.as_deref().map(revisit::conditions).unwrap_or_default();
+    let conditions = |previous| revisit::conditions(previous, &said, &context.pages.policy);
+    let conditions = previous.as_deref().map(conditions).unwrap_or_default();
     let Answered { answer, requested, again, .. } = ask(context, permit, &lease.url, kind, conditions).await;
     let (response, requested) = match (answer, requested) {
         (Ok(response), Some(requested)) => (response, requested),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use meta::consent::page_statements;
+use meta::consent::{Purpose, page_statements};
 use meta::{DirectiveSource, Directives, Refresh, Source, SourceKind, Warning};
 use robots::StatusClass;
 use url::Url;
@@ -71,14 +71,20 @@ pub(super) fn read(
     }
     let mut consent = said.statements;
     consent.extend(page_statements(&headers, &directives, said.tdm.as_ref(), at));
+    if let Some(previous) = previous.as_ref().filter(|_| class == StatusClass::NotModified) {
+        revisit::say_again(previous, &mut consent);
+    }
     let judgement = rules.policy.judge(said.robots.iter().chain(&consent));
+    let is_searchable = judgement.permits(Purpose::Search);
+    let searchable =
+        (!is_searchable || said.robots_from.is_some() || !consent.is_empty()).then_some(is_searchable);
     let effects = judgement.limit(directives.effects());
     let EffectsTaken { indexed: store_text, archived: store_body, followed: enqueue_links } =
         (&effects).into();
     // The part that didn't come may say noindex.
     let store_text = store_text && class != StatusClass::Partial;
 
-    let is_read = rules.index && ok && store_text && lie.is_none();
+    let is_read = rules.index && ok && store_text && is_searchable && lie.is_none();
     let (text, is_text_cut) = if is_read {
         text(rules, base, response, &document, html.as_mut(), store_body)
     } else {
@@ -210,6 +216,7 @@ pub(super) fn read(
             .copied()
             .filter(|purpose| judgement.serves(*purpose))
             .collect(),
+        searchable,
         earlier: Vec::new(),
         visits_before: 0,
         checked_at: None,

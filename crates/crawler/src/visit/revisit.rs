@@ -1,9 +1,11 @@
 //! Revisits: the conditional request, and what happens to the earlier record.
 
-use meta::{Cause, Effects};
+use meta::consent::{Policy, Purpose, Signal, Statement};
+use meta::{Cause, Effects, SourceKind};
 use robots::StatusClass;
 
 use super::visited::Visited;
+use crate::consent::SiteStatements;
 use crate::record::{Archived, EffectsTaken, PageRecord, PageState, Withdrawn};
 use crate::warc::Location;
 
@@ -11,10 +13,19 @@ use crate::warc::Location;
 ///
 /// A page that is withheld by a tag of its own goes by its date: while it is unchanged, it says so still. Any other one that
 /// is withheld is asked for in full: the header, the line of robots.txt or the statement may be gone, and nothing is there that an
-/// answer "unchanged" could leave as it is. So is one whose body was lost.
-pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
+/// answer "unchanged" could leave as it is. So is one whose body was lost, and one that was denied a use which `said`, what its site says now,
+/// doesn't deny any more: if it was a header that denied it, only a whole response tells whether it still does.
+pub(super) fn conditions(
+    previous: &PageRecord,
+    said: &SiteStatements,
+    policy: &Policy,
+) -> Vec<(String, String)> {
     let may_ask = previous.indexed || previous.is_withheld() && previous.says_noindex_itself();
-    if !may_ask || previous.status != Some(200) || previous.lost_at.is_some() {
+    let now = policy.judge(said.before());
+    let is_permitted_now = previous.indexed
+        && (!previous.is_searchable() && now.permits(Purpose::Search)
+            || policy.purposes().iter().any(|each| now.serves(*each) && !previous.serves.contains(each)));
+    if !may_ask || is_permitted_now || previous.status != Some(200) || previous.lost_at.is_some() {
         return Vec::new();
     }
     let field = |name: &str| previous.validators.get(name).cloned();
@@ -22,6 +33,24 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
         (Some(etag), _) => vec![("If-None-Match".to_owned(), etag)],
         (None, Some(date)) => vec![("If-Modified-Since".to_owned(), date)],
         (None, None) => Vec::new(),
+    }
+}
+
+/// Adds to the statements about an unchanged page what it said itself, where the answer "unchanged" doesn't say it again: its tags are the
+/// same, and a field that such an answer lacks holds on (RFC 9111 section 3.2). Its word on text and data mining replaces that of the
+/// site's file.
+pub(super) fn say_again(previous: &PageRecord, consent: &mut Vec<Statement>) {
+    let is_own = |said: &&Statement| {
+        matches!(said.source.origin, SourceKind::Header | SourceKind::Meta | SourceKind::Link)
+    };
+    let own: Vec<Statement> = previous.consent.iter().filter(is_own).cloned().collect();
+    if own.iter().any(|said| said.signal == Signal::TdmRep) {
+        consent.retain(|said| (said.signal, said.source.origin) != (Signal::TdmRep, SourceKind::File));
+    }
+    for said in own {
+        if !consent.iter().any(|other| (other.signal, other.claim) == (said.signal, said.claim)) {
+            consent.push(said);
+        }
     }
 }
 
@@ -49,6 +78,9 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
             {
                 kept.unavailable_after = record.unavailable_after.or(kept.unavailable_after);
             }
+        }
+        if is_unchanged {
+            take_over_denials(&mut kept, &record);
         }
         let mut withdrawn = Vec::new();
         if is_unchanged && !(may.indexed && may.archived) && kept.holds_content() {
@@ -92,6 +124,18 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
         record.withdrawn = Some(Withdrawn { at, because });
     }
     Visited { record, warc, withdrawn, ..visited }
+}
+
+/// Takes over from an answer "unchanged" which uses of the page are denied now, with the statements that say so. Nothing is permitted by it.
+fn take_over_denials(kept: &mut PageRecord, unchanged: &PageRecord) {
+    let is_denied_search = kept.is_searchable() && !unchanged.is_searchable();
+    if !is_denied_search && kept.serves.iter().all(|purpose| unchanged.serves.contains(purpose)) {
+        return;
+    }
+    kept.searchable = Some(kept.is_searchable() && unchanged.is_searchable());
+    kept.serves.retain(|purpose| unchanged.serves.contains(purpose));
+    kept.robots_consent.clone_from(&unchanged.robots_consent);
+    kept.consent.clone_from(&unchanged.consent);
 }
 
 /// What keeps content out, with its place.

@@ -39,6 +39,8 @@ pub struct Answer {
 pub struct Judgement {
     /// The answer for each declared purpose, sorted by purpose.
     pub answers: Vec<Answer>,
+    /// Other purposes that were denied in words, sorted.
+    pub denied: Vec<Purpose>,
     /// The strictest grade of use that was given.
     pub grade: Option<Grade>,
 }
@@ -91,7 +93,13 @@ impl Policy {
             let said = said(&combined, *purpose);
             Answer { purpose: *purpose, said, consent: said.unwrap_or_else(|| self.presumed(*purpose)) }
         };
-        Judgement { answers: self.purposes.iter().map(answer).collect(), grade: combined.grade }
+        let is_denied = |purpose: &Purpose| said(&combined, *purpose) == Some(Consent::Deny);
+        let others = Purpose::ALL.into_iter().filter(|purpose| !self.purposes.contains(purpose));
+        Judgement {
+            answers: self.purposes.iter().map(answer).collect(),
+            denied: others.filter(is_denied).collect(),
+            grade: combined.grade,
+        }
     }
 }
 
@@ -108,6 +116,15 @@ impl Judgement {
     /// Returns whether a page serves a declared purpose.
     pub fn serves(&self, purpose: Purpose) -> bool {
         self.answers.iter().any(|answer| answer.purpose == purpose && answer.consent == Consent::Allow)
+    }
+
+    /// Returns whether a page may be used for a purpose that needn't be declared: of one that is declared as [`serves`](Self::serves)
+    /// says, of another one unless it was denied in words.
+    pub fn permits(&self, purpose: Purpose) -> bool {
+        match self.answers.iter().find(|answer| answer.purpose == purpose) {
+            Some(answer) => answer.consent == Consent::Allow,
+            None => !self.denied.contains(&purpose),
+        }
     }
 
     /// Returns whether no declared purpose is served: text and body are dropped.
@@ -203,6 +220,32 @@ mod tests {
         assert_eq!(limited(&policy, &[Claim::Use(Grade::Reference)]), (true, false));
         assert_eq!(limited(&policy, &[Claim::Use(Grade::Immediate)]), (false, false));
         assert_eq!(limited(&Policy::new([Purpose::Search]), &[Claim::Use(Grade::Reference)]), (true, false));
+    }
+
+    #[test]
+    fn a_purpose_is_permitted_as_declared_or_unless_it_is_denied_in_words() {
+        let searched = |policy: &Policy, claims: &[Claim]| {
+            let judgement = policy.judge(&statements(claims));
+            judgement.permits(Purpose::Search)
+        };
+        let (allow, deny) = (Consent::Allow, Consent::Deny);
+        let said = |consent| [Claim::Purpose(Purpose::Search, consent)];
+        for purposes in
+            [vec![Purpose::Search], vec![Purpose::Archive], vec![Purpose::Search, Purpose::Archive], vec![]]
+        {
+            let policy = Policy::new(purposes.clone());
+            assert!(searched(&policy, &[]), "{purposes:?}");
+            assert!(searched(&policy, &said(allow)), "{purposes:?}");
+            assert!(!searched(&policy, &said(deny)), "{purposes:?}");
+            assert!(
+                !searched(&policy, &[said(allow), said(deny)].concat()),
+                "{purposes:?}: a denial outranks"
+            );
+            assert!(searched(&policy, &[Claim::Purpose(Purpose::AiTrain, deny)]), "{purposes:?}");
+            // What silence means is said for declared purposes.
+            let silent = policy.presume(Purpose::Search, deny);
+            assert_eq!(searched(&silent, &[]), !purposes.contains(&Purpose::Search), "{purposes:?}");
+        }
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub(super) enum FollowUp {
     Judged(RobotsEvidence),
     /// robots.txt denies the URL.
     Denied(RobotsEvidence),
+    /// Every declared use of the page is denied, in these words.
+    Refused(String),
     /// A file of the site's is to be stored; with its size.
     SiteFile(Arc<SiteFileRecord>, Size),
     /// The URL goes behind those of the host's other origins, for the reason given.
@@ -226,8 +228,9 @@ impl<'a> Settling<'a> {
                 self.end(Place::Done, FollowUp::Denied(evidence))
             }
             Event::Refused(statements) => {
-                self.skipped(Layer::Consent, PlainReason::Consent, denials(&statements));
-                self.end(Place::Done, FollowUp::Nothing)
+                let words = denials(&statements);
+                self.skipped(Layer::Consent, PlainReason::Consent, words.clone());
+                self.end(Place::Done, FollowUp::Refused(words.unwrap_or_default()))
             }
             Event::SiteFile(answer) => self.site_file(*answer),
             Event::Wait(wait, why) => self.wait(wait, why),

@@ -9,6 +9,7 @@ pub use self::find::PathStep;
 pub use self::now::{HostNow, RobotsNow};
 pub use self::original::OriginalBody;
 
+use meta::consent::{Claim, Consent, Purpose};
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
+use crate::consent::denials;
 use crate::costly::leads_to;
 use crate::ledger;
 use crate::page_store;
@@ -173,9 +175,11 @@ impl View {
         };
         let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
         let unread = record.as_ref().map(|record| self.unread_text(record)).transpose()?.flatten();
+        let unsearched = record.as_ref().map(|record| self.search_denial(record)).transpose()?.flatten();
         story.conclude(&Facts {
             record: record.as_ref(),
             unread,
+            unsearched,
             skip: last_skip.as_ref(),
             decisions: &decisions,
             hints: &hints,
@@ -192,6 +196,18 @@ impl View {
             None => None,
         };
         Ok(story)
+    }
+
+    /// The statements that keep an indexed page out of the full-text search; none where it may be found.
+    fn search_denial(&self, record: &PageRecord) -> Result<Option<String>, ViewError> {
+        if !record.indexed || record.is_searchable() {
+            return Ok(None);
+        }
+        let mut record = record.clone();
+        self.complete(&mut record)?;
+        let denial = Claim::Purpose(Purpose::Search, Consent::Deny);
+        let words = denials(record.consent.iter().filter(|said| said.claim == denial));
+        Ok(Some(words.unwrap_or_else(|| "silence doesn't permit search (consent.silence_allows)".to_owned())))
     }
 
     /// The entries about a URL, by number.

@@ -17,6 +17,8 @@ pub(super) struct Facts<'a> {
     pub(super) record: Option<&'a PageRecord>,
     /// Why its text isn't in the full-text index.
     pub(super) unread: Option<UnreadText>,
+    /// The statements that keep it out of the full-text search.
+    pub(super) unsearched: Option<String>,
     /// The last decision that skipped it.
     pub(super) skip: Option<&'a Decision>,
     /// All decisions about it, in order.
@@ -151,6 +153,10 @@ impl Explanation {
         if let Some(unread) = facts.unread {
             self.add(unread.words());
             self.may("for its text: `crawl index DIR` reads it again");
+        }
+        if let Some(words) = &facts.unsearched {
+            self.add(&format!("not in the full-text search: {words}"));
+            self.may(format!("to be found by `crawl search`: a page or site that permits it; {ASKED_AGAIN}"));
         }
         if let Some(withdrawn) = &record.withdrawn {
             let more =
