@@ -11,7 +11,7 @@ use whole_program::site::{Answer, Sites};
 use crate::scene::Scene;
 
 fn scene() -> Scene {
-    let links: String = (0..9).map(|number| format!("<a href=/{number}>page</a> ")).collect();
+    let links = (0..9).map(|number| format!("<a href=/{number}>page</a> ")).collect::<Vec<_>>().concat();
     let mut sites = Sites::new().page("a.test", "/", Answer::html(links.as_str()));
     for number in 0..9 {
         sites = sites.page("a.test", &format!("/{number}"), Answer::html("<title>page</title>words"));

@@ -42,11 +42,11 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ContinueArgs {
     /// Directory of the crawl
     dir: PathBuf,
+    #[command(flatten)]
+    adjustable: AdjustableArgs,
     /// TOML file for settings that name paths outside of the directory (warc.dedup); nothing else is taken from it
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
     config: Option<PathBuf>,
-    #[command(flatten)]
-    adjustable: AdjustableArgs,
     #[cfg(feature = "serve")]
     #[command(flatten)]
     serve: ServeWhileArgs,
