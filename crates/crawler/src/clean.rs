@@ -3,6 +3,7 @@
 pub mod markdown;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::ops::Deref;
 
 /// Removes what could steer a terminal.
@@ -110,7 +111,7 @@ pub fn with_marks_escaped(text: &str) -> Cow<'_, str> {
     for c in text.chars() {
         if is_steering(c) {
             // All of them are in the first plane.
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {
             escaped.push(c);
         }

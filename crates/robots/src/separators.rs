@@ -33,14 +33,7 @@ pub(crate) fn separate(text: &[u8]) -> Option<Vec<u8>> {
 
 /// A byte that a separator may begin with.
 fn may_begin(b: u8) -> bool {
-    // Without branches: the compiler then looks at many bytes at once.
-    (b == SEPARATOR)
-        | (b == 0x0c)
-        | ((b >= 0x1c) & (b <= 0x1e))
-        | (b == b'\\')
-        | (b == 0xc2)
-        | (b == 0xe2)
-        | (b == 0x85)
+    matches!(b, SEPARATOR | 0x0c | 0x1c..=0x1e | b'\\' | 0xc2 | 0xe2 | 0x85)
 }
 
 /// The bytes of the separator that begins here; 0 where none does.

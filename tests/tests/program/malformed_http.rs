@@ -11,8 +11,8 @@ use crate::archive::{crawl, record, records, serve};
 
 /// A front page with a link to each of the others.
 fn front(paths: &[&str]) -> Vec<u8> {
-    let links: String = paths.iter().map(|path| format!("<a href={path}>x</a>")).collect();
-    response("Content-Type: text/html\r\n", links.as_bytes())
+    let links: Vec<String> = paths.iter().map(|path| format!("<a href={path}>x</a>")).collect();
+    response("Content-Type: text/html\r\n", links.concat().as_bytes())
 }
 
 fn response(fields: &str, body: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Untrusted text within Markdown (CommonMark 0.31, with the extensions of GitHub): as text, as code, as a link to a URL.
+//! Untrusted text within Markdown (`CommonMark` 0.31, with the extensions of GitHub): as text, as code, as a link to a URL.
 
 use super::clean;
 

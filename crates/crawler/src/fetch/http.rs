@@ -111,8 +111,8 @@ impl HttpFetch {
         let mut answer = self.head(request, &url, &fields, progress).await?;
         let (status, version) = (answer.status().as_u16(), answer.version());
         let (remote, tls, sent) = connection(&answer);
-        let head = sent.as_ref().map(|sent| sent.response.as_slice());
-        let (headers, is_valid) = field_lines(answer.headers(), head);
+        let as_sent = sent.as_ref().map(|sent| sent.response.as_slice());
+        let (headers, is_valid) = field_lines(answer.headers(), as_sent);
         if let (Some(pauses), Some(host)) = (&self.pauses, request.url.host_str()) {
             pauses.note(host, status, retry_after(&headers, wall()));
         }

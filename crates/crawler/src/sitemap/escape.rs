@@ -206,15 +206,15 @@ mod tests {
     use super::*;
 
     fn escaped(text: &str, sizes: &[usize]) -> String {
-        let (mut escaper, mut escaped, mut rest) = (Escaper::default(), String::new(), text);
+        let (mut escaper, mut out, mut rest) = (Escaper::default(), String::new(), text);
         let mut sizes = sizes.iter().cycle();
         while !rest.is_empty() {
             let size = rest.ceil_char_boundary(*sizes.next().unwrap_or(&1));
-            escaper.push(&rest[..size], false, &mut escaped);
+            escaper.push(&rest[..size], false, &mut out);
             rest = &rest[size..];
         }
-        escaper.push("", true, &mut escaped);
-        escaped
+        escaper.push("", true, &mut out);
+        out
     }
 
     #[test]
@@ -249,15 +249,15 @@ mod tests {
 
     #[test]
     fn no_tag_is_held_without_end() {
-        let (mut escaper, mut escaped) = (Escaper::default(), String::new());
+        let (mut escaper, mut out) = (Escaper::default(), String::new());
         let start = "<a b=\"";
-        escaper.push(start, false, &mut escaped);
+        escaper.push(start, false, &mut out);
         for _ in 0..100 {
-            escaper.push(&"x".repeat(1000), false, &mut escaped);
+            escaper.push(&"x".repeat(1000), false, &mut out);
             assert!(escaper.held.len() <= TAG + 1000, "{}", escaper.held.len());
         }
-        escaper.push("\">", true, &mut escaped);
-        assert_eq!(escaped, format!("{start}{}\">", "x".repeat(100_000)));
+        escaper.push("\">", true, &mut out);
+        assert_eq!(out, format!("{start}{}\">", "x".repeat(100_000)));
     }
 
     proptest! {

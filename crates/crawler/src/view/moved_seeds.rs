@@ -30,11 +30,12 @@ pub fn stored_moved_seeds<S: Store>(
 
 impl MovedSeedSummary {
     fn new(moved: MovedSeed, follows: bool) -> Self {
-        let scope = match moved {
-            MovedSeed { same_site: true, .. } => "same_site",
-            MovedSeed { inside: true, .. } => "inside",
-            _ if follows => "inside",
-            _ => "outside",
+        let scope = if moved.same_site {
+            "same_site"
+        } else if moved.inside || follows {
+            "inside"
+        } else {
+            "outside"
         };
         Self { seed: moved.seed, to: moved.to, scope }
     }

@@ -203,7 +203,7 @@ fn scope(settings: &Settings) -> String {
 }
 
 fn patterns(patterns: &[String]) -> String {
-    patterns.iter().map(|pattern| format!("{}", markdown::code(pattern))).collect::<Vec<_>>().join(", ")
+    patterns.iter().map(|pattern| markdown::code(pattern)).collect::<Vec<_>>().join(", ")
 }
 
 /// How fast it went.

@@ -46,6 +46,7 @@ impl RobotsNow {
 
 /// What would let a URL in, by the settings in force.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known of one URL")]
 pub(super) struct Hints {
     /// The narrowest wider scope that it lies in.
     pub(super) wider: Option<&'static str>,

@@ -178,3 +178,13 @@ fn a_denied_url_that_was_requested_is_not_among_those_that_were_not() {
     let good = self::text(&mut crawl);
     assert!(!good.contains("denied at one time"), "{good}");
 }
+
+#[test]
+fn urls_of_the_site_are_no_markup() {
+    let (_, text) =
+        report(&[("/*a*[b](http://evil.test/)<i>", (0, 100, 0)), ("/plain_url", (1_100, 50, 1_000))]);
+    assert!(text.contains(r"http://a.test/\*a\*\[b\](http://evil.test/)\<i\>"), "{text}");
+    assert!(text.contains("  http://a.test/plain_url  "), "{text}");
+    let (_, text) = report(&[("/*a*[b](http://evil.test/)", (0, 100, 0))]);
+    assert!(text.contains("<http://a.test/*a*[b](http://evil.test/)>"), "{text}");
+}
