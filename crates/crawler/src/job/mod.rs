@@ -323,7 +323,8 @@ impl Job {
     async fn run_here(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
         let settings = &self.settings;
         let dir = Arc::new(self.dir);
-        let _running = neighbours::enter(&format!("the crawl in {}", dir.root().display()), self.areas);
+        let root = std::path::absolute(dir.root()).unwrap_or_else(|_| dir.root().to_owned());
+        let _running = neighbours::enter(&format!("the crawl in {}", root.display()), self.areas);
         let name = dir.root().file_name().map(|name| name.to_string_lossy().into_owned());
         let info = warc_info(settings, &self.run.0, name.unwrap_or_default(), self.started);
         let warc = dir.warc();
