@@ -324,11 +324,11 @@ fn read(path: &Path) -> io::Result<Vec<Intent>> {
     if form != FORM || !(HEAD..=LARGEST).contains(&slot) {
         return Ok(Vec::new());
     }
-    let (mut intents, mut held) = (Vec::new(), 0);
+    let (mut intents, mut taken) = (Vec::new(), 0);
     for number in 1..=MOST {
         let at = number * slot as u64;
         let mut head = [0; HEAD];
-        if at + HEAD as u64 > length || held > MOST_BYTES {
+        if at + HEAD as u64 > length || taken > MOST_BYTES {
             break;
         }
         file.read_exact_at(&mut head, at)?;
@@ -342,7 +342,7 @@ fn read(path: &Path) -> io::Result<Vec<Intent>> {
         if check_of(&bytes) == check
             && let Ok(intent) = postcard::from_bytes(&bytes)
         {
-            held += size;
+            taken += size;
             intents.push(intent);
         }
     }
