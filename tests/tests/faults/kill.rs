@@ -128,7 +128,7 @@ fn requests_in_flight_at_a_kill_are_in_the_ledger_and_none_overlaps() {
         let mut times: Vec<_> = log.iter().filter(|request| request.host == host).collect();
         times.sort_by_key(|request| request.start);
         for pair in times.windows(2).filter(|pair| pair[0].url() == pair[1].url()) {
-            let between = pair[1].start - pair[0].start;
+            let between = pair[1].start.abs_diff(pair[0].start);
             assert!(between >= TIMEOUT, "{} after {between:?}", pair[1]);
         }
     }

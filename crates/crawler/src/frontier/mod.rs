@@ -533,7 +533,6 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Takes a permit back with what became of it.
-    #[expect(clippy::needless_pass_by_value, reason = "a settled permit must be gone")]
     pub fn settle(&mut self, permit: Permit, settlement: Settlement) -> Completion {
         self.complete(&permit.into_lease(), settlement)
     }

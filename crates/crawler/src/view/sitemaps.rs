@@ -134,7 +134,7 @@ mod tests {
                 jiff::Timestamp::UNIX_EPOCH,
             );
             let detail = Some(detail.to_owned());
-            SitemapSummary::from(SitemapRecord { state, status, incomplete, detail, ..found }).note()
+            SitemapSummary::from(SitemapRecord { state, status, detail, incomplete, ..found }).note()
         };
         let says = |what: &str| Some(format!("sitemap http://a.test/s.xml {what}"));
         let (read, failed) = (SitemapState::Read, SitemapState::Failed);

@@ -144,7 +144,7 @@ fn frame(kind: u8, flags: u8, stream_id: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// RST_STREAM with an error code (RFC 9113 section 7).
+/// `RST_STREAM` with an error code (RFC 9113 section 7).
 fn reset(code: u32) -> Vec<u8> {
     frame(3, 0, 1, &code.to_be_bytes())
 }
