@@ -244,7 +244,7 @@ mod tests {
             (domain("a.test"), host("deep.www.a.test"), Some("deep.www.a.test")),
             (domain("a.test"), host("a.test"), Some("a.test")),
             (domain("a.test"), domain("a.test"), Some("a.test")),
-            (domain("a.test"), host("ba.test"), None),
+            (domain("a.test"), host("not-a.test"), None),
             (host("a.test"), elsewhere.clone(), None),
             (elsewhere.clone(), elsewhere, Some("a.test")),
         ] {

@@ -167,7 +167,7 @@ fn the_index_of_a_foreign_directory_deletes_no_file_outside_of_it() {
 }
 
 #[test]
-fn paths_outside_count_from_a_file_that_the_user_names_and_not_from_the_directorys_own() {
+fn paths_outside_count_from_a_file_that_the_user_names_and_not_from_the_own_one() {
     let scene = scene();
     let earlier = scene.path("earlier");
     let crawled = Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])

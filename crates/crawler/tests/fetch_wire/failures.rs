@@ -74,7 +74,7 @@ async fn a_body_that_ends_too_early_is_used_for_a_page_and_truncated_for_a_file_
         ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", ""),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "hello"),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", "hello"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", "hel"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "he"),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5", "hello"),
     ] {
         for purpose in [RequestKind::Page, RequestKind::Resource, RequestKind::Robots, RequestKind::SiteFile]
