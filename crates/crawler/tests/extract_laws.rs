@@ -206,6 +206,13 @@ proptest! {
     }
 }
 
+/// A title without the marks of its CDATA sections, which a tree has as text.
+fn without_marks(title: &str) -> String {
+    let Some((before, section)) = title.split_once("<![CDATA[") else { return title.to_owned() };
+    let (section, after) = section.split_once("]]>").unwrap_or((section, ""));
+    before.to_owned() + section + &without_marks(after)
+}
+
 /// What a tree of the whole page, built by another tokenizer, has.
 fn of_tree(html: &str) -> (Option<String>, Vec<(String, String)>) {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
@@ -221,7 +228,7 @@ fn of_tree(html: &str) -> (Option<String>, Vec<(String, String)>) {
             .collect()
     };
     let fold = |text: String| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    let title = all("title").first().map(|e| fold(e.text().collect()));
+    let title = all("title").first().map(|e| fold(without_marks(&e.text().collect::<String>())));
     let attr = |e: &ElementRef<'_>, name| e.attr(name).unwrap_or("-").to_owned();
     let metas = all("meta").iter().map(|e| (attr(e, "name"), attr(e, "content"))).collect();
     (title, metas)

@@ -54,6 +54,11 @@ impl Plan {
             limit: Duration::from_secs(60),
         }
     }
+
+    /// For groups in which a host fails three times in a row: from the second failure on it pauses for a minute.
+    pub(crate) const fn with_pauses(self) -> Self {
+        Self { max_wait: Some("2m"), limit: Duration::from_mins(4), ..self }
+    }
 }
 
 /// A crawl that is over.

@@ -298,8 +298,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 ];
 
 /// Two dozen handshakes at once take their time in a build for tests.
-pub(crate) const PLAN: Plan =
-    Plan { options: &["--timeout", "4s", "--adaptive", "1"], exit: 13, ..Plan::new("tls", SCENARIOS) };
+pub(crate) const PLAN: Plan = Plan {
+    options: &["--timeout", "4s", "--adaptive", "1"],
+    exit: 13,
+    ..Plan::new("tls", SCENARIOS).with_pauses()
+};
 
 #[test]
 fn hostile_tls_and_http2() {

@@ -556,7 +556,5 @@ fn broken_connections() {
     // Hosts that can't be reached still have URLs.
     // Large bodies are read in turn: with less time, one that waits for its turn is asked for again.
     let options = &["--timeout", "8s", "--adaptive", "1"];
-    // From the second failed connection in a row a host pauses for a minute before it is asked again.
-    let (max_wait, limit) = (Some("2m"), Duration::from_mins(4));
-    run(&Plan { exit: 13, options, max_wait, limit, ..Plan::new("wire", SCENARIOS) });
+    run(&Plan { exit: 13, options, ..Plan::new("wire", SCENARIOS).with_pauses() });
 }

@@ -132,7 +132,7 @@ fn kept_and_not() -> Sites {
         .page("a.test", "/two", Answer::html(twin))
         .page("a.test", "/long", Answer::html(long("<head><title>long</title></head><body>")))
         // What is cut within its head may have held a word in the rest of it.
-        .page("a.test", "/unread", Answer::html(long("<title>long</title>")))
+        .page("a.test", "/unread", Answer::html(long("<title>long</title><noscript>")))
         .page("a.test", "/moved", Answer::redirect(301, "/one"))
 }
 

@@ -413,7 +413,7 @@ fn without_cdata_marks(title: String) -> String {
         kept.push_str(section);
         let Some((before, next)) = after.split_once(START) else {
             kept.push_str(after);
-            return kept.trim().to_owned();
+            return kept.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         };
         kept.push_str(before);
         rest = next;
@@ -429,6 +429,7 @@ mod tests {
         for (title, read) in [
             ("<![CDATA[A & B]]>", "A & B"),
             ("<![CDATA[ A ]]> ", "A"),
+            ("a <![CDATA[ ]]> b", "a b"),
             ("x <![CDATA[a]]>, <![CDATA[b <c>]]> y", "x a, b <c> y"),
             ("<![CDATA[open", "open"),
             ("x <![cdata[a]]>", "x <![cdata[a]]>"),
