@@ -56,9 +56,7 @@ pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;
 pub use metadata::Metadata;
-#[cfg(feature = "cluster")]
-pub(crate) use name::serial;
-pub(crate) use name::series;
+pub(crate) use name::{serial, series};
 pub use place::{Location, Place, Position, WrittenFile};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
