@@ -63,11 +63,11 @@ pub struct Intent {
     pub run: u64,
     /// How many requests to the host were on record.
     pub number: u64,
-    /// The host.
+    /// Name of the host that is asked, without a port.
     pub host: String,
-    /// The URL.
+    /// The URL as it was requested, with scheme and query.
     pub url: String,
-    /// What for.
+    /// Which kind of file the request is for.
     pub aim: Aim,
     /// When, in microseconds since 1970, UTC.
     pub started_us: i64,
@@ -217,7 +217,7 @@ impl Intents {
         Ok(bytes)
     }
 
-    /// Empties a slot.
+    /// Overwrites a slot so that the next process finds no intent in it.
     fn erase(&self, slot: u64) {
         let mut places = self.lock();
         if let Some(file) = &places.file

@@ -43,7 +43,7 @@ pub struct Area {
 /// A command that requests the same hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its process.
+    /// Process id of the command.
     pub pid: u32,
     /// What it is: its output directory, or its name.
     pub what: String,

@@ -16,7 +16,7 @@ const OWN: [&str; 4] = ["db", "warc", "log", "index"];
 /// What in a crawl's directory can't be what a crawl made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// Where it is.
+    /// Path of what may not be opened.
     pub(crate) path: PathBuf,
     /// What it is, with its article.
     pub(crate) what: &'static str,

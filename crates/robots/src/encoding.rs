@@ -32,7 +32,7 @@ pub(crate) struct Wide {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) decoding: Decoding,
-    /// Separators end lines.
+    /// Separators that RFC 9309 does not know end lines (H12).
     pub(crate) is_separated: bool,
     /// What only looks like ASCII is ASCII.
     pub(crate) is_repaired: bool,

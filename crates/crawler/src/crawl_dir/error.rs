@@ -22,7 +22,7 @@ pub enum DirError {
     /// Something in it may lead outside of it, and nothing there was used.
     #[error("{} is {what}: nothing in the directory of a crawl is opened through one, because the directory may come from somebody else; remove it or put the file in its place", .path.display())]
     Link {
-        /// Where.
+        /// The link, pipe, device or socket that was found.
         path: PathBuf,
         /// What it is: `a symbolic link`, `a named pipe`.
         what: &'static str,

@@ -49,7 +49,7 @@ pub(super) enum End {
     Sound,
     /// With all the data, but without the end of the coding: gzip without its trailer, or flushed and never finished.
     Unfinished,
-    /// Within the data.
+    /// The coding ends within its data: a part of the body may be missing.
     Cut,
 }
 

@@ -17,9 +17,9 @@ pub(crate) const SCOPE_ADDED: &[u8] = b"scope_added";
 pub struct MovedSeed {
     /// Form of this record: 1.
     pub v: u32,
-    /// The seed.
+    /// URL of the seed that redirects, as it was queued.
     pub seed: String,
-    /// Where it leads.
+    /// URL that its `Location` names, resolved.
     pub to: String,
     /// Both are of one site: they differ in scheme, in `www.`, or within the registrable domain. The scope follows such a move.
     pub same_site: bool,
@@ -41,12 +41,12 @@ impl MovedSeed {
         key.starts_with(PREFIX)
     }
 
-    /// Reads a record.
+    /// Reads a record as [`write`](Self::write) stores it.
     pub(crate) fn read(value: &[u8]) -> Result<Self, RecordError> {
         Ok(serde_json::from_slice(value)?)
     }
 
-    /// The stored form.
+    /// Returns the record as it is stored: JSON with its version.
     pub(crate) fn write(&self) -> Result<Vec<u8>, RecordError> {
         Ok(serde_json::to_vec(self)?)
     }

@@ -32,7 +32,7 @@ enum Begins {
     Tag(usize),
     Section(&'static str),
     DocType,
-    /// No markup.
+    /// Text, also where it holds an `&` or `<` that begins no markup.
     Text,
     /// More has to be read.
     Unknown,

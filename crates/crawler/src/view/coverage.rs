@@ -60,7 +60,7 @@ pub(super) struct HeldBack {
     cut: BTreeMap<&'static str, u64>,
     /// What else is to be known of the host, at most [`NOTES_LISTED`].
     notes: Vec<String>,
-    /// Notes beyond those.
+    /// How many notes there are beyond those that are listed.
     more_notes: u64,
 }
 

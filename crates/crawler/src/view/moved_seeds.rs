@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError};
 /// A seed that redirects to another site.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct MovedSeedSummary {
-    /// The seed.
+    /// URL of the seed that redirects, as it was queued.
     pub seed: String,
     /// Where it leads, over all redirects on other sites.
     pub to: String,
