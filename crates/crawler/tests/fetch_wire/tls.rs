@@ -38,7 +38,7 @@ enum Behaviour {
     Flood(Arc<AtomicUsize>),
     /// Answers every PING of HTTP/2 and sends more of its own, but never an answer; counts the connections that were closed.
     Pings(Arc<AtomicUsize>),
-    /// Offers both; answers "secret" over HTTP/1.1, and with these bytes over HTTP/2, then closes the connection.
+    /// Offers both; answers "secret" over HTTP/1.1; over HTTP/2 sends these bytes and closes the connection.
     Broken(Vec<u8>),
     /// The same, but has HTTP/2 alone.
     BrokenAlone(Vec<u8>),
@@ -93,14 +93,17 @@ async fn serve(authority: &Authority, name: &str, behaviour: Behaviour) -> Socke
     addr
 }
 
+/// Answers until the client closes: a server that closes first may do so while the next request is on its way.
 async fn speak_http1(mut stream: Stream) {
     let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let Ok(byte) = stream.read_u8().await else { return };
+    while let Ok(byte) = stream.read_u8().await {
         head.push(byte);
+        if head.ends_with(b"\r\n\r\n") {
+            stream.write_all(b"HTTP/1.1 200 Fine Enough\r\nContent-LENGTH: 6\r\n\r\nsecret").await.unwrap();
+            stream.flush().await.unwrap();
+            head.clear();
+        }
     }
-    stream.write_all(b"HTTP/1.1 200 Fine Enough\r\nContent-LENGTH: 6\r\n\r\nsecret").await.unwrap();
-    stream.shutdown().await.unwrap();
 }
 
 async fn speak_http2(stream: Stream) {
