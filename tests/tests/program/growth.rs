@@ -263,3 +263,49 @@ fn a_row_has_eight_places_of_each_claim_of_robots_txt_and_the_number_of_the_othe
     assert!(page.to_string().len() < 16 * 1024, "{} bytes", page.to_string().len());
     scene.look("audit", &[]).expect(0);
 }
+
+#[test]
+fn a_sitemap_and_a_robots_txt_add_no_more_than_a_page_may_and_every_url_is_listed_or_counted() {
+    // A robots.txt is read up to 500 KiB.
+    const LINES: usize = 480;
+    const URLS: usize = 4_000;
+    let folder = noise(1, 900);
+    let elements = |parent: &str, child: &str, start: &str| {
+        let one = |n| format!("<{child}><loc>{start}{folder}/{n}</loc></{child}>");
+        Answer::content("application/xml", gzip(format!("<{parent}>{}</{parent}>", many(URLS, one))))
+            .header("Content-Encoding", "gzip")
+    };
+    let lines = many(LINES, |n| format!("Sitemap: http://other.test/{folder}/{n}\n"));
+    let denied = "User-agent: *\nDisallow: /denied/\n";
+    for (name, robots, sitemap, urls) in [
+        ("lines", format!("{denied}{lines}"), None, LINES),
+        ("index", denied.to_owned(), Some(elements("sitemapindex", "sitemap", "http://other.test/")), URLS),
+        ("urls", denied.to_owned(), Some(elements("urlset", "url", "http://a.test/denied/")), URLS),
+    ] {
+        let robots = Answer::content("text/plain", gzip(robots)).header("Content-Encoding", "gzip");
+        let mut sent = robots.body.len();
+        let mut sites = Sites::new().page("a.test", "/robots.txt", robots).page(
+            "a.test",
+            "/",
+            Answer::html("<title>x</title>"),
+        );
+        if let Some(sitemap) = sitemap {
+            sent += sitemap.body.len();
+            sites = sites.page("a.test", "/sitemap.xml", sitemap);
+        }
+        let scene = Scene::new(sites);
+        scene.crawl().args(["--sitemaps"]).run();
+        let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
+        let listed = scene.table("skipped").len();
+        let counted = summary["skipped_not_listed"].as_u64().unwrap();
+        let most = (4 * sent + 3 * 64 * 1024) as u64 + EMPTY;
+        let (bytes, on_disk) = stored(&scene.out().join("db"));
+        eprintln!(
+            "{name}: sent {sent}, stored {bytes}, on disk {on_disk}, may add {most}, listed {listed}, counted {counted}"
+        );
+        assert!(listed > 0 && (counted > 0 || name != "index"), "{name}: {listed} listed, {counted} counted");
+        assert_eq!(listed as u64 + counted, urls as u64, "{name}: {listed} listed");
+        assert!(bytes <= most, "{name}: {bytes} bytes of {most}");
+        scene.look("audit", &[]).expect(0);
+    }
+}
