@@ -47,7 +47,7 @@ pub(super) struct Decoded {
 pub(super) enum End {
     /// As its coding says, or nobody asked.
     Sound,
-    /// With all the data, but without the end of the coding: gzip without its trailer, or flushed and never finished.
+    /// With all the data, but without what follows it: gzip without its trailer.
     Unfinished,
     /// The coding ends within its data: a part of the body may be missing.
     Cut,
@@ -142,31 +142,40 @@ fn end_of(coding: Coding, wire: &[u8], rest: &[u8], error: &io::Error) -> Option
     if !rest.is_empty() || error.kind() != io::ErrorKind::UnexpectedEof {
         return None;
     }
-    let start = match coding {
-        Coding::Gzip => gzip_data(wire),
-        Coding::Deflate if is_zlib(wire) => Some(2),
-        Coding::Deflate => Some(0),
-        Coding::Brotli | Coding::Zstd => None,
+    let is_complete = match coding {
+        Coding::Gzip => has_all_of_gzip(wire),
+        Coding::Deflate => wire.get(if is_zlib(wire) { 2 } else { 0 }..).and_then(inflated).is_some(),
+        Coding::Brotli | Coding::Zstd => false,
     };
-    let data = start.and_then(|start| wire.get(start..));
-    let is_complete = data.is_some_and(|data| data.ends_with(&FLUSHED) || inflates(data));
     Some(if is_complete { End::Unfinished } else { End::Cut })
 }
 
-/// What a flush to a byte boundary ends with: an empty stored block (RFC 1951 section 3.2.4).
-const FLUSHED: [u8; 4] = [0, 0, 0xff, 0xff];
+/// Whether the data of the last gzip member is there, all of it.
+fn has_all_of_gzip(mut wire: &[u8]) -> bool {
+    loop {
+        let Some(data) = gzip_data(wire).and_then(|start| wire.get(start..)) else { return false };
+        let Some(length) = inflated(data) else { return false };
+        match data.get(length + GZIP_TRAILER..) {
+            Some(next) if !next.is_empty() => wire = next,
+            _ => return true,
+        }
+    }
+}
 
-/// Whether deflated data reaches its last block's end.
-fn inflates(data: &[u8]) -> bool {
+/// Bytes of a member's checksum and size (RFC 1952 section 2.3.1).
+const GZIP_TRAILER: usize = 8;
+
+/// The length of deflated data, if it reaches the end of its last block.
+fn inflated(data: &[u8]) -> Option<usize> {
     let mut inflater = Decompress::new(false);
     let mut out = [0; 8192];
     loop {
         let (read, written) = (inflater.total_in(), inflater.total_out());
         let rest = usize::try_from(read).ok().and_then(|read| data.get(read..)).unwrap_or_default();
         match inflater.decompress(rest, &mut out, FlushDecompress::None) {
-            Ok(Status::StreamEnd) => return true,
+            Ok(Status::StreamEnd) => return usize::try_from(inflater.total_in()).ok(),
             Ok(_) if (inflater.total_in(), inflater.total_out()) != (read, written) => {}
-            _ => return false,
+            _ => return None,
         }
     }
 }
@@ -234,7 +243,7 @@ fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::
     }
 }
 
-/// A body that is read beyond its end only by what misses a part of it, which gets an error of that kind.
+/// Turns the end of the input into `UnexpectedEof`: the brotli decoder reads beyond it only if the stream is incomplete.
 struct EarlyEnd<'a, 'b>(&'a mut &'b [u8]);
 
 impl Read for EarlyEnd<'_, '_> {
@@ -396,7 +405,11 @@ mod tests {
             (member.clone(), Coding::Gzip, End::Sound),
             (data.to_vec(), Coding::Gzip, End::Unfinished),
             (member[..member.len() - 3].to_vec(), Coding::Gzip, End::Unfinished),
-            (flushed.get_ref().clone(), Coding::Gzip, End::Unfinished),
+            // Flushed, and then? It may have been all, or half of it.
+            (flushed.get_ref().clone(), Coding::Gzip, End::Cut),
+            ([&gzip(b"")[..], data].concat(), Coding::Gzip, End::Unfinished),
+            ([&member[..], &member[..10]].concat(), Coding::Gzip, End::Cut),
+            ([&member[..], &[0x1f, 0x8b]].concat(), Coding::Gzip, End::Cut),
             (named, Coding::Gzip, End::Unfinished),
             (compressed[..compressed.len() - 4].to_vec(), Coding::Deflate, End::Unfinished),
         ] {

@@ -52,7 +52,7 @@ pub enum Truncation {
     Disconnect,
     /// The same, but the content coding shows that the body is whole: its Content-Length counts the decoded body, say.
     Framing,
-    /// The content coding has no end, but all of its data.
+    /// All data of the content coding is there, but not the trailer.
     Unfinished,
     /// The content coding ends within its data.
     Coding,

@@ -1,4 +1,4 @@
-//! Which responses are used of which only a part came.
+//! Which incomplete responses are used.
 
 use robots::StatusClass;
 
