@@ -238,12 +238,15 @@ fn the_coverage_of_a_host_names_its_sitemaps_that_are_not_read_whole() {
         entry("/1"),
         entry("/2")
     );
-    let names = ["cut", "ill-formed", "html", "gone"].map(|name| format!("http://a.test/maps/{name}"));
+    let whole = gzip(&urlset(&[("http://a.test/1", ""), ("http://a.test/2", "")]));
+    let names =
+        ["cut", "ill-formed", "html", "gone", "half"].map(|name| format!("http://a.test/maps/{name}"));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let sites = Sites::new()
         .page("a.test", "/robots.txt", robots(Rules::default(), &names))
         .page("a.test", "/maps/cut", xml(cut))
         .page("a.test", "/maps/ill-formed", xml(ill_formed))
+        .page("a.test", "/maps/half", xml(&whole[..whole.len() / 2]).header("Content-Encoding", "gzip"))
         .page("a.test", "/maps/html", Answer::html("<html><body>no</body></html>"))
         // Nobody says that this is one.
         .page("a.test", "/sitemap.xml", Answer::html("<html><body>front page</body></html>"));
@@ -262,6 +265,7 @@ fn the_coverage_of_a_host_names_its_sitemaps_that_are_not_read_whole() {
         sorted(notes),
         [
             "sitemap http://a.test/maps/cut couldn't be read to its end: broken: it ends unexpectedly",
+            "sitemap http://a.test/maps/half couldn't be read: broken: incomplete deflate stream",
             "sitemap http://a.test/maps/html couldn't be read: not a sitemap",
         ]
     );

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use robots::StatusClass;
 use tokio::sync::mpsc;
 
 use super::Engine;
@@ -275,6 +276,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::Failed(error, evidence) => {
                 robots = Some(evidence);
                 record.status = error.status;
+                // Its body broke off.
+                record.incomplete = error.status.is_some_and(|status| StatusClass::of(status).is_success());
                 record.state = SitemapState::Failed;
                 record.detail = Some(error.to_string());
             }

@@ -90,7 +90,7 @@ impl SitemapSummary {
     /// What its host's coverage says of it: that it couldn't be fetched, or not be read to its end; none where nothing is missing. A sitemap that
     /// doesn't exist says nothing.
     pub(crate) fn note(&self) -> Option<String> {
-        let is_missing = self.status.is_some_and(|status| status < 500);
+        let is_missing = matches!(self.status, Some(200..300 | 400..=428 | 430..500));
         let is_failed = self.state == SitemapState::Failed.as_str();
         let what = if self.incomplete {
             if is_failed { "couldn't be read" } else { "couldn't be read to its end" }
@@ -141,7 +141,11 @@ mod tests {
         assert_eq!(note(read, Some(200), true, "x"), says("couldn't be read to its end: x"));
         assert_eq!(note(failed, Some(200), true, "x"), says("couldn't be read: x"));
         assert_eq!(note(failed, Some(503), false, "x"), says("couldn't be fetched: x"));
+        assert_eq!(note(failed, Some(429), false, "x"), says("couldn't be fetched: x"));
+        assert_eq!(note(failed, Some(302), false, "x"), says("couldn't be fetched: x"));
         assert_eq!(note(failed, None, false, "x"), says("couldn't be fetched: x"));
+        // What answers for a URL that nobody calls a sitemap.
+        assert_eq!(note(failed, Some(200), false, "x"), None);
         for state in [read, failed, SitemapState::Denied, SitemapState::Redirects, SitemapState::Waits] {
             assert_eq!(note(state, Some(404), false, "x"), None, "{state:?}");
         }
