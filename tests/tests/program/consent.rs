@@ -191,6 +191,35 @@ fn a_training_crawl_asks_ai_txt_and_silence_may_be_declared_consent() {
     assert_eq!(record(&pages, "http://a.test/text")["title"], "T mtext");
 }
 
+#[test]
+fn a_file_about_uses_that_redirects_nowhere_denies_what_it_could_deny() {
+    const FILE: &str = "/.well-known/tdmrep.json";
+    let reserved = r#"[{"location":"/*","tdm-reservation":1}]"#;
+    // The byte 0xE9, as in ISO 8859-1.
+    let mut sites = Sites::new()
+        .page("bytes.test", FILE, Answer::redirect(301, "/t\u{f7e9}"))
+        .page("bytes.test", "/t%E9", Answer::content("application/json", reserved))
+        .page("broken.test", FILE, Answer::redirect(301, "http://[::"))
+        .page("loop.test", FILE, Answer::redirect(301, FILE))
+        .page("nowhere.test", FILE, Answer::status(302))
+        .page("away.test", FILE, Answer::redirect(301, "http://elsewhere.test/"));
+    let hosts = ["away.test", "broken.test", "bytes.test", "loop.test", "nowhere.test"];
+    for host in hosts {
+        sites = sites.page(host, "/", page("mtext", &[]));
+    }
+    let scene = Scene::new(sites);
+    let config = scene.path("c.toml");
+    std::fs::write(&config, "[consent]\nsilence_allows = [\"tdm\"]\n").unwrap();
+    let seeds: Vec<String> = hosts.iter().map(|host| format!("http://{host}/")).collect();
+    std::fs::write(scene.seeds(), seeds.join("\n")).expect("the seed file can be written");
+    scene.crawl().args(["--purpose", "tdm", "--config"]).args([&config]).run();
+    let asked: Vec<String> = scene.server.log().into_iter().map(|hit| hit.url()).collect();
+    assert!(asked.contains(&"http://bytes.test/t%E9".to_owned()), "{asked:?}");
+    let pages: Vec<&String> = asked.iter().filter(|url| seeds.contains(url)).collect();
+    assert_eq!(pages, ["http://away.test/"]);
+    scene.look("audit", &[]).expect(0);
+}
+
 /// The longest value of a tree.
 fn longest_value(scene: &Scene, tree: &str) -> usize {
     let start = format!("tree {tree} ");
@@ -351,6 +380,18 @@ fn a_page_that_is_denied_search_is_not_found_by_the_crawls_own_search() {
         assert_eq!(found(&scene), permitted, "{purpose}: rebuilt");
         let marks = ["mheader", "musage", "mrobots", "mrobotsusage", "mboth"];
         assert!(files_with(&scene.out().join("index"), &marks).is_empty(), "{purpose}");
+        let database = scene.path("crawl.sqlite");
+        scene.look("export", &["--format", "sqlite", "-o", database.to_str().unwrap()]).expect(0);
+        let database = rusqlite::Connection::open(database).expect("a database");
+        for index in ["pages_fts", "pages_text"] {
+            let sql = format!(
+                "SELECT url FROM pages WHERE rowid IN (SELECT rowid FROM {index} WHERE {index} MATCH 'everywhere')"
+            );
+            let mut find = database.prepare(&sql).expect("the query is read");
+            let urls = find.query_map([], |row| row.get::<_, String>(0)).expect("the query runs");
+            let rows: Vec<Value> = urls.map(|url| serde_json::json!({"url": url.expect("a URL")})).collect();
+            assert_eq!(hosts(&rows), permitted, "{purpose}: {index}");
+        }
         // The other purposes are served.
         for row in &scene.table("pages") {
             assert_eq!((&row["indexed"], &row["archived"]), (&true.into(), &true.into()), "{purpose}: {row}");

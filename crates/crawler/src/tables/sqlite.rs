@@ -158,10 +158,13 @@ impl SqliteOutput {
     /// Adds full-text search and views, as far as the tables and columns that they need are there, and closes the database.
     pub fn finish(self) -> Result<(), ViewError> {
         let mut sql = String::new();
-        if self.has(Table::Pages, &["title", "description"]) {
+        if self.has(Table::Pages, &["title", "description", "searchable"]) {
             sql.push_str("CREATE VIRTUAL TABLE pages_fts USING fts5(title, description, content=\"pages\", ");
             sql.push_str(TOKENIZE);
-            sql.push_str("); INSERT INTO pages_fts (pages_fts) VALUES ('rebuild');");
+            sql.push_str(
+                "); INSERT INTO pages_fts (rowid, title, description) \
+                 SELECT rowid, title, description FROM pages WHERE searchable;",
+            );
         }
         if self.has(Table::Pages, &["status"]) {
             sql.push_str("CREATE VIEW pages_ok AS SELECT * FROM pages WHERE status BETWEEN 200 AND 299;");

@@ -163,6 +163,8 @@ row! {
         skipped_not_listed: u64 [detail],
         /// Further lines of robots.txt with a statement that `consent` has: of each it has the first eight.
         consent_more: u64 [detail],
+        /// No statement of the site about its use denies search: the full-text indexes may have the page if it is `indexed`.
+        searchable: bool [detail],
     }
 }
 
@@ -316,6 +318,7 @@ fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
 pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
     let open = !record.is_withheld();
+    let searchable = record.is_searchable();
     let interval_days = record.interval().as_secs_f64() / 86_400.0;
     let warc = record.warc.filter(|_| open);
     let document_state = record.about.document_state;
@@ -393,6 +396,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         resource: record.resource,
         skipped_not_listed: record.skipped_not_listed,
         consent_more: record.consent_more,
+        searchable,
     }
 }
 

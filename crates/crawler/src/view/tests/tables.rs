@@ -96,7 +96,7 @@ fn pages_are_what_was_answered() {
         "document_state": null, "meta_url": null, "base": null, "revisit_after_days": null, "max_excerpt": null,
         "unavailable_after": null, "consent": [], "serves": [], "headers": [], "visits": 1, "checked_at": null,
         "changes": 1, "interval_days": 7.0, "fresh_for": null, "resource": false, "host": "a.test",
-        "skipped_not_listed": 0, "consent_more": 0,
+        "skipped_not_listed": 0, "consent_more": 0, "searchable": true,
         "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
         "mime_type": null, "readings": [], "unread": [], "simhash": null,
     });
