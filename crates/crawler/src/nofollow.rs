@@ -1,8 +1,8 @@
 //! Files that are opened only where they really are, and not through a symbolic link.
 //!
 //! A crawl's directory may come from somebody else. A link in it that were followed would let its author choose which files of this
-//! user are cut, appended to, overwritten or read. So every file in it is opened with `O_NOFOLLOW`, and [`refuse`] looks through the
-//! directory before anything in it is used, which also covers the libraries that open files themselves.
+//! user are cut, appended to, overwritten or read. So [`refuse`] looks through the directory before anything in it is used, and every
+//! file that isn't opened by sled or tantivy is opened with `O_NOFOLLOW` besides.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};

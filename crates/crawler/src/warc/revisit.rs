@@ -179,6 +179,9 @@ pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
     }
     let fault = |fault| Error::Record { path: dir.to_owned(), offset: record.offset, fault };
     let (place, archive) = record.field(PLACE).and_then(parse).ok_or_else(|| fault(Fault::Original))?;
+    if archive.is_some_and(|archive| !may_be_an_archive(Path::new(archive))) {
+        return Err(fault(Fault::Original));
+    }
     let elsewhere = archive.map(|archive| dir.join(archive));
     let original = match elsewhere {
         Some(archive) if !archive.is_dir() => return Err(fault(Fault::EarlierCrawl(archive))),
@@ -198,6 +201,11 @@ pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
         }
     }
     Ok(record)
+}
+
+/// Whether a path can be one that [`EarlierBodies`](crate::commit::EarlierBodies) wrote: somebody else may have written the record.
+fn may_be_an_archive(path: &Path) -> bool {
+    path.is_relative() && path.file_name().is_some_and(|name| name == "warc")
 }
 
 fn parse(place: &str) -> Option<(Location, Option<&str>)> {
@@ -254,6 +262,30 @@ mod tests {
         write_tombstone(dir.path(), &place, "http://a.test/one", at, "noindex").unwrap();
         let error = read_response(dir.path(), &again).unwrap_err();
         assert!(matches!(error, Error::Record { fault: Fault::OriginalWithdrawn, .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_record_leads_to_no_directory_but_an_archive() {
+        for (path, may) in [
+            ("../../spring/warc", true),
+            ("old/warc", true),
+            ("/crawls/spring/warc", false),
+            ("../../../etc", false),
+            ("../warc/..", false),
+            ("", false),
+        ] {
+            assert_eq!(may_be_an_archive(Path::new(path)), may, "{path}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
+        let mut one = encode(&exchange("http://a.test/one", &[], b"the body"));
+        let place = writer.append(&mut one).unwrap();
+        let original = Original { archive: Some("../../elsewhere".into()), ..one.original(&place).unwrap() };
+        let mut two = encode(&exchange("http://a.test/two", &[], b"the body")).into_revisit(&original);
+        let again = writer.append(&mut two).unwrap();
+        writer.write_out().unwrap();
+        let error = read_response(dir.path(), &again).unwrap_err();
+        assert!(matches!(error, Error::Record { fault: Fault::Original, .. }), "{error:?}");
     }
 
     #[test]

@@ -29,6 +29,7 @@ use self::seal::{Seal, Sealed};
 use self::snapshot::Snapshots;
 use self::watch::Watch;
 use super::{Durability, Pair, Store, StoreError, Tree, Write};
+use crate::nofollow;
 
 /// The segment size of every database, in bytes: fixed for its life, and sled panics where it is opened with another one. Measured to write 5-10 times less
 /// than sled's default.
@@ -240,8 +241,8 @@ impl SledStore {
                 Tree::ALL.iter().map(|tree| db.open_tree(tree.name())).collect::<Result<Vec<_>, _>>()?;
             Ok(Open { trees, db })
         })?;
-        let file =
-            File::open(path.join("db")).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+        let file = nofollow::open(&path.join("db"))
+            .map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
         let store = Self {
             open: Some(open),
             watch: Watch::default(),
@@ -480,7 +481,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> std::io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_database(&entry.path(), &target)?;
         } else {
-            fs::copy(entry.path(), target)?;
+            nofollow::copy(&entry.path(), &target)?;
         }
     }
     Ok(())
