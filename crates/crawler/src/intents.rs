@@ -2,13 +2,14 @@
 //!
 //! A request is entered in the ledger when it has ended. A process that is killed before leaves no entry, although the server has seen the request and
 //! may still work on it. So the intent to send it is written to a file first, one slot for each request in flight; the file isn't synced, since the
-//! system's copy of it survives the process. A slot is free again once the entry of its request is committed, and keeps its content until another
-//! request takes it. Whether an intent in the file is open is seen from the database: as many requests of its host are on record as when it was written.
+//! system's copy of it survives the process. A slot can be reused once the entry of its request is committed; until it is overwritten its content stays.
+//! An intent is open if the database has no more requests of its host than [`Intent::number`]. That is reliable because a host has one request in
+//! flight, and isn't asked again before the last one is committed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,8 +19,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Boot;
+use crate::nofollow;
 use crate::pace::{Delay, DelayReason};
 use crate::store::StoreError;
+use crate::url::CrawlUrl;
 
 /// The file's name in the output directory.
 pub const FILE: &str = "in-flight";
@@ -27,7 +30,7 @@ pub const FILE: &str = "in-flight";
 /// How the file begins: its form, and the bytes of a slot, big-endian. The slots follow, from the first multiple of their size on.
 const FORM: &[u8; 12] = b"in-flight 1\n";
 
-/// Before the bytes of an intent: their number and the beginning of their BLAKE3 hash.
+/// Header of a slot: the length of the intent (u32) and the first eight bytes of its BLAKE3 hash.
 const HEAD: usize = 4 + 8;
 
 /// Slots at most, written and read. More requests are never in flight.
@@ -39,6 +42,9 @@ const UNIT: usize = 4_096;
 
 /// Bytes of intents that are read from a file, which somebody else may have made.
 const MOST_BYTES: usize = 64 << 20;
+
+/// The longest `fetch.timeout` that is believed, since a host waits for so long.
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// What an intent takes beside its URL: names of two hosts, and numbers.
 const BESIDE_URL: usize = 1_024;
@@ -81,20 +87,26 @@ pub struct Intent {
     pub gap_us: u64,
     /// What set that delay.
     pub gap_why: DelayReason,
-    /// Where the host is booked, if hosts of one address take turns.
+    /// The address that the request goes to, if hosts of one address take turns (`--per-ip`).
     pub address: Option<IpAddr>,
 }
 
 impl Intent {
-    /// How long it may take.
+    /// How long it may take, a day at most.
     pub fn timeout(&self) -> Duration {
-        Duration::from_millis(self.timeout_ms)
+        Duration::from_millis(self.timeout_ms).min(LONGEST)
     }
 
     /// For how long from now the request may still be in flight. As long as it may take, if it is unknown how much time has passed.
     pub fn remaining(&self, now: Option<Boot>) -> Duration {
         let passed = now.and_then(|now| now.since(self.boot)).unwrap_or_default();
         self.timeout().saturating_sub(passed)
+    }
+
+    /// Whether this program can have written it: somebody else may have made the file.
+    fn is_sound(&self) -> bool {
+        let is_of_host = |url: CrawlUrl| url.host() == self.host || matches!(self.aim, Aim::RobotsOf(_));
+        CrawlUrl::parse(&self.url).is_ok_and(is_of_host)
     }
 
     /// When it was sent.
@@ -144,9 +156,12 @@ impl Intents {
     pub fn open(root: &Path, timeout: Duration, url: usize) -> Result<(Self, Vec<Intent>), StoreError> {
         let path = root.join(FILE);
         let left = read(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
+        Ok((Self::of(path, timeout, url), left))
+    }
+
+    fn of(path: PathBuf, timeout: Duration, url: usize) -> Self {
         let slot = (HEAD + url + BESIDE_URL).next_multiple_of(UNIT).min(LARGEST);
-        let places = Mutex::default();
-        Ok((Self { path, timeout, slot, places, is_reported: AtomicBool::new(false) }, left))
+        Self { path, timeout, slot, places: Mutex::default(), is_reported: AtomicBool::new(false) }
     }
 
     /// How long a request may take.
@@ -154,9 +169,11 @@ impl Intents {
         self.timeout
     }
 
-    /// Takes the intents of visits that ended without an outcome.
-    pub fn take_aborted(&self) -> Vec<Intent> {
-        std::mem::take(&mut self.lock().aborted)
+    /// Takes the intent of a visit to this host that ended without an outcome.
+    pub fn take_aborted_of(&self, host: &str) -> Option<Intent> {
+        let mut places = self.lock();
+        let at = places.aborted.iter().position(|intent| intent.host == host)?;
+        Some(places.aborted.swap_remove(at))
     }
 
     /// Removes the file: all requests are on record.
@@ -268,7 +285,7 @@ impl Place {
             Err(error) => {
                 if !self.intents.is_reported.swap(true, Ordering::Relaxed) {
                     let file = self.intents.path.display();
-                    tracing::warn!(%error, %file, "requests can't be noted before they are sent: a kill would leave some out of the ledger");
+                    tracing::warn!(%error, %file, "can't record requests before they are sent; if this process is killed, requests in flight will be missing from the ledger");
                 }
             }
         }
@@ -297,10 +314,27 @@ impl Drop for Place {
     }
 }
 
+/// Returns what the file of an output directory holds, also intents whose requests are on record.
+///
+/// # Errors
+/// The file can't be read.
+pub fn left(root: &Path) -> io::Result<Vec<Intent>> {
+    read(&root.join(FILE))
+}
+
+/// Writes the file of a repaired crawl: these requests aren't on record.
+///
+/// # Errors
+/// The file can't be written.
+pub fn carry_over(open: &[Intent], root: &Path) -> io::Result<()> {
+    let url = open.iter().map(|intent| intent.url.len()).max().unwrap_or_default();
+    let intents = Intents::of(root.join(FILE), Duration::ZERO, url);
+    open.iter().try_for_each(|intent| intents.write(intent).map(drop))
+}
+
 /// Makes the file, or makes it again, for slots of this size. Never through a link.
 fn create(path: &Path, slot: usize) -> io::Result<File> {
-    let file =
-        OpenOptions::new().create(true).write(true).truncate(true).custom_flags(no_link()).open(path)?;
+    let file = nofollow::create(path)?;
     let size = u32::try_from(slot).map_err(io::Error::other)?;
     file.write_all_at(&[&FORM[..], &size.to_be_bytes()].concat(), 0)?;
     Ok(file)
@@ -308,23 +342,34 @@ fn create(path: &Path, slot: usize) -> io::Result<File> {
 
 /// What a file holds, as far as it is whole.
 fn read(path: &Path) -> io::Result<Vec<Intent>> {
-    let file = match OpenOptions::new().read(true).custom_flags(no_link()).open(path) {
+    let file = match nofollow::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let mut head = [0; FORM.len() + 4];
     let length = file.metadata()?.len();
+    let damaged = || {
+        tracing::warn!(
+            "{} is damaged: requests that were in flight when the crawl was killed may be missing from the ledger",
+            path.display()
+        );
+    };
     if length < head.len() as u64 {
+        // A process that is killed while it makes the file has sent no request.
+        if length > 0 {
+            damaged();
+        }
         return Ok(Vec::new());
     }
     file.read_exact_at(&mut head, 0)?;
     let (form, size) = head.split_at(FORM.len());
     let slot = size.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
     if form != FORM || !(HEAD..=LARGEST).contains(&slot) {
+        damaged();
         return Ok(Vec::new());
     }
-    let (mut intents, mut taken) = (Vec::new(), 0);
+    let (mut intents, mut taken, mut is_whole) = (Vec::new(), 0, true);
     for number in 1..=MOST {
         let at = number * slot as u64;
         let mut head = [0; HEAD];
@@ -334,28 +379,33 @@ fn read(path: &Path) -> io::Result<Vec<Intent>> {
         file.read_exact_at(&mut head, at)?;
         let (size, check) = head.split_at(4);
         let size = size.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-        if size == 0 || size > slot - HEAD || at + (HEAD + size) as u64 > length {
+        if size == 0 {
+            continue;
+        }
+        if size > slot - HEAD || at + (HEAD + size) as u64 > length {
+            is_whole = false;
             continue;
         }
         let mut bytes = vec![0; size];
         file.read_exact_at(&mut bytes, at + HEAD as u64)?;
         if check_of(&bytes) == check
-            && let Ok(intent) = postcard::from_bytes(&bytes)
+            && let Ok(intent) = postcard::from_bytes::<Intent>(&bytes)
+            && intent.is_sound()
         {
             taken += size;
             intents.push(intent);
+        } else {
+            is_whole = false;
         }
+    }
+    if !is_whole {
+        damaged();
     }
     Ok(intents)
 }
 
 fn check_of(bytes: &[u8]) -> [u8; 8] {
     blake3::hash(bytes).as_bytes().first_chunk().copied().unwrap_or_default()
-}
-
-/// Opens no symbolic link.
-fn no_link() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
 }
 
 #[cfg(test)]
@@ -414,8 +464,9 @@ mod tests {
         assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
         // A visit that is aborted leaves it, also for this process.
         drop(second);
-        assert_eq!(intents.take_aborted(), [intent("b.test", 5)]);
-        assert!(intents.take_aborted().is_empty());
+        assert_eq!(intents.take_aborted_of("a.test"), None);
+        assert_eq!(intents.take_aborted_of("b.test"), Some(intent("b.test", 5)));
+        assert_eq!(intents.take_aborted_of("b.test"), None);
         assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
         third.settle();
         intents.finish();

@@ -1,10 +1,11 @@
 //! kill -9 at random points, any number of times.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Duration;
 
 use whole_program::output_dir::archived_responses;
-use whole_program::program::{PATIENCE, Running};
+use whole_program::program::{Crawl, PATIENCE, Running};
 use whole_program::random::Random;
 use whole_program::site::Sites;
 
@@ -147,4 +148,29 @@ fn requests_in_flight_at_a_kill_are_in_the_ledger_and_none_overlaps() {
         "| kill -9 x {kills} beside a slow server | | {} requests seen, {interrupted} interrupted, none overlaps |",
         log.len()
     );
+}
+
+#[test]
+fn a_repair_keeps_the_request_that_was_in_flight_at_a_kill() {
+    let scene = Scene::new(Sites::new().tree("a.test", 6, Duration::from_millis(1_500)));
+    let running = scene.crawl().args(["--timeout", "3s"]).start();
+    // The robots.txt is answered, and soon a page is on its way.
+    wait_for(&scene, 1);
+    pause(Duration::from_millis(800));
+    running.kill();
+    let repaired = scene.path("repaired");
+    let repair = Crawl::new(["repair".as_ref(), scene.out().as_os_str()]);
+    repair.args(["--out".as_ref(), repaired.as_os_str()]).run().expect(0);
+    fs::remove_dir_all(scene.out()).expect("it can be removed");
+    fs::rename(&repaired, scene.out()).expect("it can be renamed");
+    scene.resume().run().expect(0);
+    let recorded = recorded(&scene);
+    let interrupted: usize = recorded.values().map(|(_, interrupted)| interrupted).sum();
+    assert_eq!(interrupted, 1, "{recorded:?}");
+    for request in scene.server.log() {
+        let seen = scene.server.log().iter().filter(|other| other.url() == request.url()).count();
+        assert_eq!(recorded[&request.url()].0, seen, "{request}");
+    }
+    scene.assert_polite();
+    scene.look("audit", &[]).expect(0);
 }

@@ -1,7 +1,6 @@
 //! Requests that were in flight when their process was stopped or killed: entered, counted, and waited for.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Engine;
@@ -23,7 +22,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let boot = self.clock.boot();
         for intent in left {
             // This run is counted already. What was in flight in an earlier one is on record since the last one began.
-            if intent.run + 1 != self.totals.runs {
+            if intent.run.checked_add(1) != Some(self.totals.runs) {
                 continue;
             }
             let id = self.frontier.host_id(&intent.host)?;
@@ -40,10 +39,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Enters the requests of visits that were aborted, and has their hosts wait. Returns the other visits, which had sent none.
     pub(super) fn enter_aborted(&mut self, leases: Vec<Lease>) -> Vec<Lease> {
-        let (boot, mut aborted) = (self.clock.boot(), self.take_aborted());
+        let boot = self.clock.boot();
         let mut others = Vec::new();
         for lease in leases {
-            let Some(intent) = aborted.remove(lease.url.host()) else {
+            let Some(intent) = self.take_aborted(&lease) else {
                 others.push(lease);
                 continue;
             };
@@ -58,16 +57,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// The request of a visit that panicked, where one is noted.
     pub(super) fn request_of_panicked(&mut self, lease: &Lease) -> Option<RequestMade> {
         let boot = self.clock.boot();
-        let intent = self.take_aborted().remove(lease.url.host())?;
+        let intent = self.take_aborted(lease)?;
         Some(request(&intent, intent.remaining(boot)))
     }
 
-    fn take_aborted(&self) -> HashMap<String, Intent> {
-        let aborted = self.intents.iter().flat_map(|intents| intents.take_aborted());
-        aborted.map(|intent| (intent.host.clone(), intent)).collect()
+    fn take_aborted(&self, lease: &Lease) -> Option<Intent> {
+        self.intents.as_ref()?.take_aborted_of(lease.url.host())
     }
 
-    /// How long a host waits whose request may be in flight for `remaining` yet: for its whole delay after that.
+    /// How long a host waits: until its request must have timed out, and then its delay.
     fn wait_until_over(&self, id: HostId, remaining: Duration) -> (Duration, Delay) {
         let own = self.frontier.gap(id).length.max(self.settings.pace.delay);
         let length = remaining.saturating_add(own);
@@ -102,7 +100,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 }
 
-/// A request that had no end when it could have lasted for `remaining` yet.
+/// The record of a request whose end isn't known; it may last for `remaining` longer.
 fn request(intent: &Intent, remaining: Duration) -> RequestMade {
     let gap = intent.gap();
     RequestMade {

@@ -72,7 +72,7 @@ words! {
         Resumed = "resumed",
         /// A run ended.
         Ended = "ended",
-        /// A request was under way when a run was stopped.
+        /// A visit was aborted in a cluster, where requests in flight aren't recorded: its request may have reached the host.
         CutOff = "cut_off",
         /// A request was under way when its process was stopped or killed: it may have reached the host.
         Interrupted = "interrupted",

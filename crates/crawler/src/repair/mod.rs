@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use crate::commit::CommitError;
 use crate::config::{self, ConfigError, Record, Settings};
+use crate::intents;
 use crate::job::{CrawlDir, DirError, JobError};
 use crate::nofollow;
 use crate::store::{StoreError, Tree};
@@ -138,7 +139,20 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
     let archive = archive::copy(&from.join("warc"), &dir.warc(), key)?;
     repaired.archive_records = archive.records;
     repaired.archive_bytes_lost = archive.lost;
-    rebuild::rebuild(dir, &salvaged, key, &archive, &settings, &record, &text, now, &mut repaired)?;
+    // A file that can't be read says nothing.
+    let in_flight = intents::left(from).unwrap_or_default();
+    rebuild::rebuild(
+        dir,
+        &salvaged,
+        key,
+        &archive,
+        in_flight,
+        &settings,
+        &record,
+        &text,
+        now,
+        &mut repaired,
+    )?;
     drop(salvaged);
     let log = from.join("log");
     if log.is_dir() {

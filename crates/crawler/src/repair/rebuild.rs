@@ -17,6 +17,7 @@ use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
+use crate::intents::{self, Intent};
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
@@ -52,6 +53,8 @@ pub(super) struct Rebuild<'a> {
     totals: Totals,
     /// Requests in the ledger.
     requests: u64,
+    /// Requests that were in flight when the crawl was killed; after the ledger was read, those that aren't in it.
+    in_flight: Vec<Intent>,
     /// New ids of the old hosts.
     hosts: HashMap<u32, HostId>,
     /// Heads of the queues of hosts whose record could be read.
@@ -67,6 +70,7 @@ pub(super) fn rebuild(
     salvaged: &Salvage,
     key: FingerprintKey,
     archive: &Archive,
+    in_flight: Vec<Intent>,
     settings: &Settings,
     record: &Record,
     text: &str,
@@ -138,6 +142,7 @@ pub(super) fn rebuild(
         decisions: Vec::new(),
         totals: Totals::default(),
         requests: 0,
+        in_flight,
         hosts: HashMap::new(),
         heads: HashMap::new(),
     };
@@ -201,7 +206,12 @@ impl Rebuild<'_> {
         runs.sort_by(|a, b| a.0.cmp(&b.0));
         for (_, mut decisions) in runs {
             self.repaired.decisions += decisions.len() as u64;
-            self.requests += decisions.iter().filter(|entry| entry.evidence.request.is_some()).count() as u64;
+            for entry in &decisions {
+                let Some(request) = &entry.evidence.request else { continue };
+                self.requests += 1;
+                self.in_flight
+                    .retain(|intent| intent.host != entry.host || intent.started() != request.started);
+            }
             self.decisions.append(&mut decisions);
             if self.decisions.len() >= 5_000 {
                 self.commit()?;
@@ -257,6 +267,20 @@ impl Rebuild<'_> {
         if let Some((file, offset)) = &self.archive.end {
             let end = serde_json::json!({"file": file, "offset": offset}).to_string();
             self.put(Write::put(Tree::Meta, "warc_end", end))?;
+        }
+        let mut in_flight = std::mem::take(&mut self.in_flight);
+        for intent in &mut in_flight {
+            let id = self.frontier.host_id(&intent.host)?;
+            intent.run = self.totals.runs;
+            intent.number = self.frontier.state(id).counts.requests;
+        }
+        if !in_flight.is_empty() {
+            let root = self.dir.root();
+            intents::carry_over(&in_flight, root).map_err(|source| RepairError::Copy {
+                from: intents::FILE.into(),
+                to: root.join(intents::FILE),
+                source,
+            })?;
         }
         let record = RepairRecord {
             v: 1,
