@@ -119,6 +119,18 @@ fn redirects_over_other_sites_lead_to_one_moved_seed_and_back_into_its_site() {
 }
 
 #[test]
+fn a_seed_that_redirects_within_its_site_first_is_named_as_it_was_given() {
+    let seed = "http://a.test/";
+    let sites = moved(seed, "http://a.test/1").page("a.test", "/1", Answer::redirect(302, ELSEWHERE));
+    let scene = scene(site(sites, "bigsocial.test"), &[seed]);
+    scene.crawl().run().expect(0);
+    assert_eq!(targets(&scene, seed), ["http://a.test/1", ELSEWHERE]);
+    let summary = &scene.look("show", &["--json"]).expect(0).json()[0];
+    assert_eq!(summary["moved_seeds"], json!([{ "seed": seed, "to": ELSEWHERE, "scope": "outside" }]));
+    assert_sound(&scene);
+}
+
+#[test]
 fn links_on_a_page_of_another_site_are_judged_by_the_scope() {
     let sites = Sites::new()
         .page("own.test", "/", Answer::html("<a href=/out>x</a><a href=http://third.test/direct>y</a>"))

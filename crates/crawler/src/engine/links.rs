@@ -5,9 +5,11 @@ use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
+use crate::costly::leads_to;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, Priority, QueuedUrl, Via};
 use crate::ledger;
+use crate::page_store;
 use crate::post::{Letter, SentLink};
 use crate::record::{
     Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, MovedSeed, NOT_LISTED, PageRecord,
@@ -144,12 +146,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         if redirect {
             finding.redirects = item.redirects.saturating_add(1);
-            let before = item.via.map(|before| before.page);
-            // A seed that is visited again has no mark.
+            let before = item.via;
+            // A seed that is visited again has no mark. A repaired record may lack how its page was found.
             let is_seed = item.is_seed()
                 || match before {
-                    Some(before) => self.is_moved_seed(before, &lease.url)?,
-                    None => true,
+                    Some(before) => self.is_moved_seed(before.page, &lease.url)?,
+                    None => item.depth == 0 && !item.is_resource(),
                 };
             if is_seed {
                 finding.marks = finding.marks.with(Marks::SEED);
@@ -238,17 +240,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         from: &CrawlUrl,
         page: Fingerprint,
-        before: Option<Fingerprint>,
+        before: Option<Via>,
         to: &CrawlUrl,
     ) -> Result<(), CommitError> {
         if self.bounds.scope.judge_alone(to).is_some() {
             return Ok(());
         }
         let known = match before {
-            Some(before) => self.moved_seed(before)?.map(|moved| (before, moved)),
+            Some(before) => self.moved_seed(before.page)?.map(|moved| (before.page, moved)),
             None => None,
         };
-        let seed = known.as_ref().map_or(from.as_str(), |(_, moved)| &moved.seed).to_owned();
+        let seed = match &known {
+            Some((_, moved)) => moved.seed.clone(),
+            None => self.start_of_chain(from, before)?,
+        };
         let is_of_seed = known.is_some() || self.bounds.scope.is_inside(from);
         let same_site = is_of_seed && CrawlUrl::parse(&seed).is_ok_and(|seed| is_same_site(&seed, to));
         let inside = self.bounds.scope.is_inside(to);
@@ -262,12 +267,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let is_outside = !inside && moved.brought_in(self.bounds.scope.follows_moved_seeds()).is_none();
         if is_outside && from.host() != to.host() {
             tracing::warn!(
-                "the seed {} redirects to {}, another site, which isn't crawled beyond that page; --follow-moved-seeds crawls it",
+                "seed {} redirects to another site, {}: only that page is fetched; use --follow-moved-seeds to crawl the site",
                 clean_to(&moved.seed, 200),
                 clean_to(to.host(), 200)
             );
         }
         self.put_moved_seed(page, &moved)
+    }
+
+    /// The first of the URLs that redirected to each other up to this one, as far as their records are in this database.
+    fn start_of_chain(&self, url: &CrawlUrl, via: Option<Via>) -> Result<String, CommitError> {
+        let (mut first, mut via) = (url.to_string(), via);
+        for _ in 0..u8::MAX {
+            let Some(hop) = via else { break };
+            let before = page_store::record_of(&**self.frontier.store(), hop.host, hop.page)?;
+            let leads = |to: &str| leads_to(to, &first);
+            let before = before.filter(|before| before.redirect.as_deref().is_some_and(leads));
+            let Some(before) = before else { break };
+            (first, via) = (before.url, before.via);
+        }
+        Ok(first)
     }
 
     /// Whether a seed, or a URL that one redirected to, redirects from this page to this URL.

@@ -52,6 +52,8 @@ struct Way {
     own: Option<(HostId, String)>,
     item: QueuedUrl,
     is_redirect: bool,
+    /// The page that redirected to the one that redirects here.
+    before: Option<Via>,
     /// It is a resource that may not be fetched, whatever the settings say.
     barred: Option<LinkOutcome>,
 }
@@ -171,7 +173,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             // Only seeds are skipped without a page on which they were found.
             let is_seed = row.detail.as_deref() == Some(A_SEED);
             let item = QueuedUrl::seed(url);
-            return Ok(is_seed.then_some(Way { own: None, item, is_redirect: false, barred: None }));
+            return Ok(is_seed.then_some(Way {
+                own: None,
+                item,
+                is_redirect: false,
+                before: None,
+                barred: None,
+            }));
         };
         let Ok(via) = CrawlUrl::parse(via) else { return Ok(None) };
         let Some(host) = self.frontier.known(via.host()) else { return Ok(None) };
@@ -183,7 +191,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let own = Some((host, source.host.clone()));
         let Some((page, links)) = &source.page else {
             let item = QueuedUrl::link(url, sitemaps::DEPTH, Some(at));
-            return Ok(Some(Way { own, item, is_redirect: false, barred: None }));
+            return Ok(Some(Way { own, item, is_redirect: false, before: None, barred: None }));
         };
         if page.redirect.as_deref().is_some_and(|to| leads_to(to, url.as_str())) {
             let (redirects, is_seed) = self.chain_to(page)?;
@@ -194,7 +202,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if page.resource {
                 item = item.marked(Marks::RESOURCE);
             }
-            return Ok(Some(Way { own, item, is_redirect: true, barred: None }));
+            let before = page.via;
+            return Ok(Some(Way { own, item, is_redirect: true, before, barred: None }));
         }
         let is_open = |link: &&LinkRecord| {
             let is_known =
@@ -222,7 +231,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let item = QueuedUrl::link(url, page.depth.saturating_add(1), Some(at));
         let item = if leads_to_page { item } else { item.marked(Marks::RESOURCE) };
-        Ok(Some(Way { own, item, is_redirect: false, barred }))
+        Ok(Some(Way { own, item, is_redirect: false, before: None, barred }))
     }
 
     fn source(&self, at: Via, host: &str) -> Result<Option<Source>, CommitError> {
@@ -276,7 +285,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         before: LinkOutcome,
         was_queued: bool,
     ) -> Result<Now, CommitError> {
-        let Way { own, item, is_redirect, barred } = way;
+        let Way { own, item, is_redirect, before: redirecting, barred } = way;
         let from = item.via.map(|via| via.page).and_then(|page| Some((CrawlUrl::parse(via?).ok()?, page)));
         if let Some(outcome) = barred {
             return Ok(Now::LeftOut(outcome, Some("noimageindex".to_owned())));
@@ -293,7 +302,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if item.is_seed()
                 && let Some((from, page)) = from
             {
-                self.seed_redirects(&from, page, None, url)?;
+                self.seed_redirects(&from, page, redirecting, url)?;
             }
         }
         let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));

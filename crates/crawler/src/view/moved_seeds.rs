@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError};
 pub struct MovedSeedSummary {
     /// URL of the seed that redirects, as it was queued.
     pub seed: String,
-    /// Where it leads, over all redirects on other sites.
+    /// The end of its chain of redirects.
     pub to: String,
     /// `same_site`: the scope follows it there. `inside`: the target belongs to the crawl, by its settings or as the site of another seed.
     /// `outside`: only the target is fetched.
