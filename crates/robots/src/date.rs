@@ -82,8 +82,8 @@ impl Parts {
     fn read_date(&mut self, text: &str) -> Option<()> {
         let fields: Vec<&str> = text.splitn(4, ['-', '/']).collect();
         match fields[..] {
-            [year, mon, day] if year.len() == 4 => {
-                set(&mut self.year, number(year, 4)?)?;
+            [year, mon, day] if year.len() >= 4 => {
+                set(&mut self.year, full_year(year)?)?;
                 set(&mut self.month, number(mon, 2)? as i8)?;
                 set(&mut self.day, number(day, 2)? as i8)
             }
@@ -97,8 +97,8 @@ impl Parts {
                 set(&mut self.month, number(&basic[4..6], 2)? as i8)?;
                 set(&mut self.day, number(&basic[6..], 2)? as i8)
             }
-            [year] if year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit()) => {
-                set(&mut self.year, number(year, 4)?)
+            [year] if year.len() >= 4 && year.bytes().all(|b| b.is_ascii_digit()) => {
+                set(&mut self.year, full_year(year)?)
             }
             [day] if self.day.is_none() => {
                 let day =
@@ -183,8 +183,12 @@ fn number(text: &str, digits: usize) -> Option<i16> {
     fits.then(|| text.parse().ok()).flatten()
 }
 
-/// Reads a year of two or four digits.
+/// Reads a year of two digits, or of four and more; one beyond 9999 is 9999.
 fn full_year(text: &str) -> Option<i16> {
+    if text.len() > 4 {
+        let is_late = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+        return is_late.then_some(9999);
+    }
     let year = number(text, 4)?;
     match text.len() {
         4 => Some(year),

@@ -173,13 +173,15 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Returns whether a value, or a part of a list with commas, is a word for every robot (H11).
+/// Returns whether a value, or a part of a list with commas, is a word for every robot (H11), in quotes or not.
 fn means_every_robot(value: &[u8]) -> bool {
-    const WORDS: [&str; 10] =
-        ["bot", "bots", "robot", "robots", "crawler", "crawlers", "spider", "spiders", "**", "*.*"];
-    value.split(|&b| b == b',').any(|name| {
+    const WORDS: [&str; 9] =
+        ["bot", "bots", "robot", "robots", "crawler", "crawlers", "spider", "spiders", "*.*"];
+    value.split(|&b| matches!(b, b',' | b';')).any(|name| {
         let name = before_slash(name);
-        WORDS.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+        let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+        name.len() > 1 && name.iter().all(|&b| b == b'*')
+            || WORDS.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
     })
 }
 

@@ -196,7 +196,10 @@ fn ext_retry_after_in_other_forms_is_a_wait_too() {
         ("2h", Some(7200)),
         ("1 day", Some(86_400)),
         ("18446744073709551615 days", Some(7 * 86_400)),
-        ("120; comment", None),
+        ("120; comment", Some(120)),
+        ("120;", Some(120)),
+        ("+120", Some(120)),
+        ("+-120", None),
         ("120 parsecs", None),
         ("-5s", None),
         (".", None),
@@ -214,6 +217,9 @@ fn ext_retry_after_in_other_forms_is_a_wait_too() {
         ("2026-03-01 12:10:00", Some(600)),
         ("\"Sun, 01 Mar 2026 12:10:00 GMT\"", Some(600)),
         ("9999-12-31T23:59:59Z", Some(7 * 86_400)),
+        ("Sat, 01 Jan 29999 00:00:00 GMT", Some(7 * 86_400)),
+        ("99999-01-01T00:00:00Z", Some(7 * 86_400)),
+        ("Sun, 01 Mar 02026 12:10:00 GMT", None),
         ("01/02/2026", None),
     ];
     for (value, seconds) in rows {

@@ -109,7 +109,7 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
 /// gives the least wait. Source: RFC 9110 sections 5.6.7, 6.6.1 and 10.2.3.
 ///
 /// Deviation: RFC 9110 knows whole seconds and dates with a correct weekday in GMT. Other forms ask for a wait too, and are read:
-/// quoted values, fractions and units (`"120"`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads, in `Date` too.
+/// quoted values, a sign, parameters, fractions and units (`"120"`, `+120`, `120; a=b`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads, in `Date` too.
 ///
 /// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off.
 pub fn retry_after<'a>(
@@ -162,7 +162,8 @@ const LINE_PARTS: usize = 64;
 
 /// Reads a length of time: seconds, with a fraction or without, or a number with a unit. A fraction counts as a whole second.
 fn wait(value: &str) -> Option<Duration> {
-    let value = unquoted(value);
+    let value = unquoted(value.split(';').next().unwrap_or_default());
+    let value = value.strip_prefix('+').unwrap_or(value);
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (whole, rest) = value.split_at(end);
     let length = delta_seconds(whole)?;
