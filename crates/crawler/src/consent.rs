@@ -346,13 +346,24 @@ impl<S: Store> ConsentCache<S> {
                 }
                 StatusClass::Redirect => {
                     let target =
-                        response.header("location").and_then(|to| CrawlUrl::join(&url.to_url(), to).ok());
-                    let target = target.filter(|to| to.origin() == origin && hops < HOPS && to != url);
+                        response.reference("location").and_then(|to| CrawlUrl::join(&url.to_url(), &to).ok());
                     match target {
-                        Some(to) if may_ask(&to)? => {
-                            again = Some(Turn { url: to, hops: hops + 1, tries });
+                        Some(to) if to.origin() != origin => {
+                            "redirects to another origin: not followed".clone_into(&mut record.reason);
                         }
-                        _ => "redirects to a place that isn't followed".clone_into(&mut record.reason),
+                        Some(to) if hops < HOPS && to != *url => {
+                            if may_ask(&to)? {
+                                again = Some(Turn { url: to, hops: hops + 1, tries });
+                            } else {
+                                "redirects to a place that may not be requested"
+                                    .clone_into(&mut record.reason);
+                            }
+                        }
+                        // It is the site's own file, and what it says isn't known.
+                        _ => {
+                            record.unreachable = true;
+                            "unreachable: a redirect that leads nowhere".clone_into(&mut record.reason);
+                        }
                     }
                 }
                 class if class.may_pass() && tries + 1 < TRIES => {

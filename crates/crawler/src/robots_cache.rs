@@ -480,7 +480,7 @@ fn next_hop(robots_fetch: &RobotsFetch, response: &Response) -> Result<RobotsFet
         return Err(BadRedirect::TooMany);
     }
     let target =
-        response.header("location").and_then(|to| CrawlUrl::join(&robots_fetch.url.to_url(), to).ok());
+        response.reference("location").and_then(|to| CrawlUrl::join(&robots_fetch.url.to_url(), &to).ok());
     let url = target.ok_or(BadRedirect::BadTarget)?;
     let mut hops = robots_fetch.hops.clone();
     hops.push(robots_fetch.url.to_string());

@@ -37,6 +37,18 @@ fn asked(scene: &Scene) -> Vec<String> {
     log.iter().map(Request::url).collect()
 }
 
+#[test]
+fn a_target_with_bytes_that_are_not_utf_8_is_followed() {
+    // The byte 0xE9, as in ISO 8859-1.
+    let sites = redirecting("/r\u{f7e9}.txt").page(
+        "a.test",
+        "/r%E9.txt",
+        Answer::robots(Rules::default().deny("/closed")),
+    );
+    let scene = crawl(sites);
+    assert_eq!(asked(&scene), ["http://a.test/robots.txt", "http://a.test/r%E9.txt", "http://a.test/"]);
+}
+
 /// The row of table `robots` of `a.test`.
 fn robots(scene: &Scene) -> Value {
     let rows = scene.table("robots");
