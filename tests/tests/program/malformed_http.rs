@@ -30,7 +30,7 @@ fn rows(out: &Path, table: &str) -> BTreeMap<String, Value> {
 
 #[test]
 fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
-    const LINES: [(&str, &[u8]); 12] = [
+    const LINES: [(&str, &[u8]); 13] = [
         ("/after", b"X-Robots-Tag: noindex\x01"),
         ("/before", b"X-Robots-Tag: \x0bnoindex"),
         ("/within", b"X-Robots-Tag: noi\x01ndex"),
@@ -39,6 +39,7 @@ fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
         ("/name", b"X-Robots\x7f-Tag\x01: noindex"),
         ("/folded", b"X-Robots-Tag: nofollow,\r\n\x02noindex"),
         ("/continued", b"X-Robots-Tag: nofollow,\r\n noindex\x02"),
+        ("/folded-control", b"X-Robots-Tag: nofollow,\r\n\x01 noindex"),
         ("/behind", b"garbage\r\nX-Robots-Tag: noindex"),
         ("/other", b"Robots-Tag: *=noindex\x1f"),
         ("/type", b"Content-Type: text/plain\x01\r\nX-Robots-Tag: noindex"),

@@ -122,9 +122,10 @@ struct Line {
 fn read(head: &[u8]) -> Vec<Line> {
     let mut fields: Vec<(&[u8], Vec<u8>)> = Vec::new();
     for line in lines_of(head) {
+        let start = line.iter().position(|byte| !is_control(*byte)).unwrap_or_default();
         match fields.last_mut() {
             // RFC 9112 section 5.2: a line that begins with white space continues the one before.
-            Some((_, folded)) if line.starts_with(b" ") || line.starts_with(b"\t") => {
+            Some((_, folded)) if matches!(line.get(start), Some(b' ' | b'\t')) => {
                 folded.push(b' ');
                 folded.extend_from_slice(line.trim_ascii());
             }
@@ -150,7 +151,7 @@ fn read_line(line: &[u8], folded: &[u8]) -> Line {
         let end = name.iter().rposition(|byte| !is_mark(byte)).map_or(start, |last| last + 1);
         name = &name[start..end];
         if !RESTRICTIVE.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
-            return unread("a header line whose name is no token, not read");
+            return unread("a header line with an invalid name, ignored");
         }
         is_mended = true;
     }
