@@ -5,13 +5,15 @@
 //! runtime directory is missing or can't be written goes on without.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::nofollow;
 
 /// The file's name in the runtime directory.
 pub const FILE: &str = "crawl-running.jsonl";
@@ -60,7 +62,7 @@ impl std::fmt::Display for Neighbour {
         if *count > hosts.len() {
             write!(f, " and {} more", count - hosts.len())?;
         }
-        write!(f, "; each of the two keeps its own delays, so they get two requests at a time")
+        write!(f, "; the two commands don't coordinate, so these hosts may get two requests at a time")
     }
 }
 
@@ -165,10 +167,13 @@ fn domains(name: &str) -> impl Iterator<Item = &str> {
 
 /// Changes the entries of the processes that are alive, under the file's lock.
 fn change(path: &Path, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {
-    let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true).mode(0o600).custom_flags(no_link);
-    let mut file = options.open(path)?;
+    let mut options = nofollow::options();
+    options.create(true).truncate(false).read(true).write(true).mode(0o600);
+    let mut file = options.open(path).map_err(nofollow::explain)?;
+    // Reading a named pipe could wait for ever.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
     lock(&file)?;
     let mut text = Vec::new();
     (&file).take(MOST_BYTES).read_to_end(&mut text)?;
@@ -295,6 +300,17 @@ mod tests {
     fn no_link_is_followed() {
         let top = tempfile::tempdir().unwrap();
         fs::write(top.path().join("elsewhere"), "text").unwrap();
+        // Nor is a named pipe waited for.
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            top.path().join(FILE),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(change(&top.path().join(FILE), |_| ()).is_err());
+        fs::remove_file(top.path().join(FILE)).unwrap();
         std::os::unix::fs::symlink("elsewhere", top.path().join(FILE)).unwrap();
         assert!(Running::enter(top.path(), "this", vec![host("a.test")]).is_err());
         assert_eq!(fs::read_to_string(top.path().join("elsewhere")).unwrap(), "text");

@@ -115,15 +115,19 @@ pub fn load_own(
 ) -> Result<Loaded, ConfigError> {
     let mut layers = Layers::new();
     let given = config.map(|config| Ok((file::read(config)?, config))).transpose()?;
+    let env: Vec<_> = env.into_iter().collect();
+    let from_env = variables(env.iter().cloned(), &mut Vec::new());
     let is_given = |key: &str| {
         let in_config = given.as_ref().is_some_and(|(layer, _)| layer.lines.contains_key(key));
-        in_config || cli.iter().any(|(path, _)| path == key)
+        in_config
+            || cli.iter().any(|(path, _)| path == key)
+            || from_env.iter().any(|(known, _)| known.path == key)
     };
     let mut layer = file::read_own(own)?;
     for (key, becomes) in outside(&mut layer.settings) {
         if !is_given(key) {
             layers.warnings.push(format!(
-                "{}: {key} names paths outside of the directory, and counts only from a file given with --config: {becomes}",
+                "{}: {key} is ignored, since it names paths outside of the crawl's directory; it counts only from a file given with --config: {becomes}",
                 crate::clean::clean(&own.display().to_string())
             ));
         }

@@ -32,7 +32,7 @@ pub(super) fn areas(settings: &Settings, seeds: &[CrawlUrl]) -> Vec<Area> {
     areas
 }
 
-/// Where a host is, if that isn't what name servers say: by `--resolve`, or as a port of this machine, each of which is a server of its own.
+/// The address or the local port that a host resolves to, by `--resolve` or as a loopback host; empty where DNS decides.
 fn place(settings: &Settings, seed: &CrawlUrl) -> String {
     let (host, port) = (seed.host(), seed.to_url().port_or_known_default().unwrap_or_default());
     let rules = &settings.fetch.resolve;
