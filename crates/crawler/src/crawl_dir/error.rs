@@ -20,7 +20,7 @@ pub enum DirError {
     #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop a crawl with `crawl stop {}`", .0.display(), .0.display())]
     InUse(PathBuf),
     /// Something in it may lead outside of it, and nothing there was used.
-    #[error("{} is {what}: nothing in the directory of a crawl is opened through one, because the directory may come from somebody else; remove it or put the file in its place", .path.display())]
+    #[error("{} is {what}: nothing in the directory of a crawl is opened through one, because the directory may come from somebody else; remove it, or replace it with the file itself", .path.display())]
     Link {
         /// The link, pipe, device or socket that was found.
         path: PathBuf,

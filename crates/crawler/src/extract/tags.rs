@@ -64,7 +64,7 @@ pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> 
     read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), false)
 }
 
-/// Reads a document as it was before 2025: a tag in a `<select>` that isn't one of its own parts is ignored, and no raw text follows it.
+/// Reads a document by the rules of 2024 (HTML 13.2.6.4.16, "in select"): a tag in a `<select>` that isn't one of its own parts is ignored, and no raw text follows it.
 pub(super) fn read_plain_select<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
     read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), true);
 }

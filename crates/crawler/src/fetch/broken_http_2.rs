@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ErrorKind;
 
-/// Most origins that are known. They take 3 MB; with others HTTP/2 goes on failing.
+/// Most origins that are known. They take 3 MB. Further origins are asked over HTTP/2 again, and fail each time.
 const MOST: usize = 100_000;
 
 /// What is known of origins. They are kept by their hashes: two that share one share what is known.

@@ -71,7 +71,7 @@ pub(super) fn refuses_protocol(error: &ClientError) -> bool {
 /// Whether an origin can't be asked over HTTP/2: it says so (RFC 9113 section 7, `HTTP_1_1_REQUIRED`), breaks the protocol, fails within it, sends
 /// what HTTP/2 forbids, or closes a new connection (`made_http_2`) without a response.
 ///
-/// False for what a working server says as well: that it has enough, or that it didn't take the request.
+/// False for what working servers send as well: `NO_ERROR`, `CANCEL`, `REFUSED_STREAM`, `ENHANCE_YOUR_CALM`.
 pub(super) fn breaks_http_2(error: &ClientError, kind: ErrorKind, stage: Stage, made_http_2: bool) -> bool {
     use h2::Reason;
     if !matches!(kind, ErrorKind::Protocol | ErrorKind::Connection) {

@@ -313,7 +313,10 @@ impl HttpFetch {
             if refuses_protocol(&error)
                 && let Some(kind) = broken.refuses_http_1(origin)
             {
-                return Err(FetchError::new(kind, "HTTP/2 doesn't work, and the server has no HTTP/1.1"));
+                return Err(FetchError::new(
+                    kind,
+                    "the request failed over HTTP/2, and the server has no HTTP/1.1",
+                ));
             }
             let http_1 =
                 breaks_http_2(&error, kind, Stage::Head, dial.made_http_2()) && broken.note(origin, kind);

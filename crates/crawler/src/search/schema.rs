@@ -11,7 +11,7 @@ use super::words::{PLAIN, RAW, WHOLE};
 /// The form of the index that this version writes and reads.
 pub(super) const FORM: u32 = 4;
 
-/// The earliest form that is continued: it has the same fields, and pages that are denied search, which go first.
+/// The earliest form that is continued: it has the same fields; pages that are denied search are removed from it before it is used.
 pub(super) const RENEWED: u32 = 3;
 
 /// A part of a page that words are looked for in: a field for each language with a stemmer, and one for all others.

@@ -345,8 +345,11 @@ fn particulars(response: &Response) -> Option<&'static str> {
     if StatusClass::of(response.status).is_redirect() && response.reference("location").is_none() {
         return Some("a redirect without Location");
     }
-    let is_range =
-        response.status == 200 && fetch::is_whole_range(&response.headers, response.wire_body.len() as u64);
+    // `HTTP/1.1 206`; over HTTP/2 the head isn't kept.
+    let head = response.response_head.as_deref();
+    let is_range = response.status == 200
+        && head.is_none_or(|head| head.get(9..12) == Some(b"206"))
+        && fetch::is_whole_range(&response.headers, response.wire_body.len() as u64);
     is_range.then_some("sent as 206, with the whole range")
 }
 

@@ -13,8 +13,8 @@ use crate::warc::Location;
 ///
 /// A page that is withheld by a tag of its own goes by its date: while it is unchanged, it says so still. Any other one that
 /// is withheld is asked for in full: the header, the line of robots.txt or the statement may be gone, and nothing is there that an
-/// answer "unchanged" could leave as it is. So is one whose body was lost, and one that was denied a use which `said`, what its site says now,
-/// doesn't deny any more: if it was a header that denied it, only a whole response tells whether it still does.
+/// answer "unchanged" could leave as it is. So is one whose body was lost, and one that was denied a use which its site
+/// (`said`) no longer denies: the denial may have been a header, and only a full response shows whether it is still sent.
 pub(super) fn conditions(
     previous: &PageRecord,
     said: &SiteStatements,

@@ -124,10 +124,11 @@ impl Settling<'_> {
             (None, Blame::Host) => {
                 let (jitter, rules) = (self.facts.jitter, self.rules.pace);
                 let pause = self.pace().failed(&rules, jitter);
-                if self.pace().pushbacks > 1 {
+                let failures = self.pace().pushbacks;
+                if failures > 1 {
                     self.soon = true;
                     let evidence =
-                        Evidence::from(pause).with_words(format!("{error}, not for the first time in a row"));
+                        Evidence::from(pause).with_words(format!("{error}, failure {failures} in a row"));
                     self.decided(Decided::Paused, Layer::Pace, pause.why, evidence);
                 }
                 self.gap = self.gap.or_later(requested.ended, pause);
