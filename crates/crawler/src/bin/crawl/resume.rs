@@ -44,7 +44,7 @@ pub(crate) struct ContinueArgs {
     dir: PathBuf,
     #[command(flatten)]
     adjustable: AdjustableArgs,
-    /// TOML file from which only fetch.resolve_file and warc.dedup are taken, which name paths outside of the directory
+    /// TOML file from which only paths outside of the directory are taken (`fetch.resolve_file`, `warc.dedup`)
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
     config: Option<PathBuf>,
     #[cfg(feature = "serve")]
