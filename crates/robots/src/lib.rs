@@ -23,6 +23,7 @@ mod longest;
 mod member;
 pub mod memory;
 mod pattern;
+mod places;
 mod prefix;
 mod read;
 mod repair;

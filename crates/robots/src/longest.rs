@@ -81,7 +81,7 @@ impl Longest {
     /// Finds the deciding rule: whether it allows, and its number. Where the other reading of the URL is given, a denial by either
     /// decides.
     ///
-    /// Cost: O(rules x (pattern + URL)) at worst; most rules are refused by one comparison of eight bytes.
+    /// Cost: O(rules x pattern x URL / 64) at worst; most rules are refused by one comparison of eight bytes.
     pub(crate) fn decide(&self, subject: &Subject<'_>, other: Option<&Subject<'_>>) -> Option<(bool, u32)> {
         let first = self.find(subject);
         let is_denial = |&(allowed, _): &(bool, u32)| !allowed;

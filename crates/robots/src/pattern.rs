@@ -1,8 +1,12 @@
 //! One rule as a pattern: `*` = any run, `$` at the end = end of the URL. No backtracking.
 
-use memchr::{memchr, memchr2, memmem};
+use std::borrow::Cow;
+use std::cell::RefCell;
+
+use memchr::memchr;
 
 use crate::bytes::{DOLLAR, PERCENT, STAR, classes, normalise, normalise_into};
+use crate::places::Places;
 
 /// Stand for a literal `*` and `$`, in URLs and in patterns. Normalised text holds no control characters.
 const LITERAL_STAR: u8 = 1;
@@ -20,9 +24,11 @@ const INDEPENDENT: usize = 4;
 /// Holds a URL as patterns are compared with it.
 #[derive(Debug)]
 pub(crate) struct Subject<'a> {
-    bytes: std::borrow::Cow<'a, [u8]>,
+    bytes: Cow<'a, [u8]>,
     head: u64,
     present: u64,
+    /// Made for the first pattern that has to be searched for.
+    places: RefCell<Option<Box<Places>>>,
 }
 
 impl<'a> Subject<'a> {
@@ -40,8 +46,12 @@ impl<'a> Subject<'a> {
                 }
             }
         }
+        Self::of(bytes)
+    }
+
+    fn of(bytes: Cow<'a, [u8]>) -> Self {
         let (head, present) = (head(&bytes).0, present(&bytes));
-        Self { bytes, head, present }
+        Self { bytes, head, present, places: RefCell::default() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -54,9 +64,16 @@ impl<'a> Subject<'a> {
         if escaped.is_empty() {
             return None;
         }
-        let bytes = literal_specials(&self.bytes, escaped.into_iter());
-        let (head, present) = (head(&bytes).0, present(&bytes));
-        Some(Subject { bytes: bytes.into(), head, present })
+        Some(Subject::of(literal_specials(&self.bytes, escaped.into_iter()).into()))
+    }
+
+    /// The places of its bytes, and of its escapes of `*` and `$`.
+    fn new_places(&self) -> Box<Places> {
+        let bytes = self.bytes.iter().map(|&b| u16::from(b));
+        let escapes = escaped_specials(&self.bytes)
+            .into_iter()
+            .map(|at| (at, if self.bytes[at + 2] == b'A' { EITHER_STAR } else { EITHER_DOLLAR }.into()));
+        Box::new(Places::new(self.bytes.len(), bytes.enumerate().chain(escapes)))
     }
 }
 
@@ -97,8 +114,8 @@ enum Escapes {
 impl Pattern {
     /// Prepares a rule value that starts with `/` or `*`, and gives its length in bytes, `*` and `$` counted
     /// (the length that decides between rules, RFC 9309 section 2.2.2). No pattern where no URL can match: the value starts with
-    /// another byte. A `%2A` or `%24` of the value matches the literal character as well: each of the first four as it comes, of more,
-    /// all the others as the first one.
+    /// another byte. A `%2A` or `%24` of the value matches the literal character as well: up to four independently; if there are
+    /// more, the first and all from the fifth on are read alike.
     ///
     /// `classes`: those of the value. `arena` takes the text of the pattern, which is no longer than the normalised value.
     pub(crate) fn compile(value: &[u8], classes: u8, arena: &mut Vec<u8>) -> Option<(Pattern, u32)> {
@@ -143,50 +160,30 @@ impl Pattern {
         Pattern { head, mask, present, start: start as u32, len: text.len() as u32, kind, escapes }
     }
 
-    /// Compares with a URL in O(pattern + URL) time for each literal part, without backtracking.
+    /// Compares with a URL. Cost: a step for each 64 bytes of the URL, for each byte of the pattern between the first and the last `*`;
+    /// one for each other byte. Twice that with tied escapes.
     #[inline]
     pub(crate) fn matches(&self, subject: &Subject<'_>, arena: &[u8]) -> bool {
         if (subject.head ^ self.head) & self.mask != 0 || self.present & !subject.present != 0 {
             return false;
         }
         let text = &arena[self.start as usize..][..self.len as usize];
-        let url = subject.bytes();
         match (self.escapes, self.kind) {
-            (Escapes::None, Kind::Prefix) => url.starts_with(text),
-            (Escapes::None, Kind::Whole) => url == text,
-            (Escapes::None, Kind::Parts) => parts(text, url, false),
-            (Escapes::None, Kind::PartsToEnd) => parts(text, url, true),
-            (Escapes::Either, kind) => Escaped { tied: Tied::Escape }.matches(text, url, kind),
-            (Escapes::Tied, kind) => [Tied::Escape, Tied::Character]
-                .into_iter()
-                .any(|tied| Escaped { tied }.matches(text, url, kind)),
+            (Escapes::None, Kind::Prefix) => subject.bytes.starts_with(text),
+            (Escapes::None, Kind::Whole) => *subject.bytes == *text,
+            (Escapes::Tied, kind) => {
+                Tied::Escape.matches(text, subject, kind) || Tied::Character.matches(text, subject, kind)
+            }
+            (_, kind) => Tied::Escape.matches(text, subject, kind),
         }
     }
 }
 
-/// Takes each literal part at its first place behind the one before: with `*` alone between them, the first place is never
-/// worse than a later one, so nothing is ever tried twice.
-fn parts(text: &[u8], url: &[u8], to_end: bool) -> bool {
-    let mut parts = text.split(|&b| b == b'*');
-    let Some(mut rest) = parts.next().and_then(|first| url.strip_prefix(first)) else { return false };
-    let mut parts = parts.peekable();
-    while let Some(part) = parts.next() {
-        if to_end && parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        let Some(at) = find(part, rest) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
-}
+/// What a URL may hold in the place of an escape: the symbol of its [`Places`], and its bytes.
+type Form = (u8, &'static [u8]);
 
-fn find(part: &[u8], url: &[u8]) -> Option<usize> {
-    match part {
-        [] => Some(0),
-        [one] => memchr(*one, url),
-        _ => memmem::find(url, part),
-    }
-}
+const STAR_FORMS: &[Form] = &[(LITERAL_STAR, &[LITERAL_STAR]), (EITHER_STAR, b"%2A")];
+const DOLLAR_FORMS: &[Form] = &[(LITERAL_DOLLAR, &[LITERAL_DOLLAR]), (EITHER_DOLLAR, b"%24")];
 
 /// How the tied escapes of a pattern are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,17 +192,12 @@ enum Tied {
     Character,
 }
 
-/// Compares a text whose escapes may be read as characters.
-///
-/// An escape takes the character or the escape of the URL, whichever is there: never both are. So a part matches at a place in one
-/// way at most, and the first place ends before every later one: as with plain parts, nothing is ever tried twice.
-struct Escaped {
-    tied: Tied,
-}
-
-impl Escaped {
-    fn matches(&self, text: &[u8], url: &[u8], kind: Kind) -> bool {
-        let to_end = matches!(kind, Kind::Whole | Kind::PartsToEnd);
+impl Tied {
+    /// Takes each part at its first place behind the one before: with `*` alone between them, the first place is never worse than a
+    /// later one. An escape takes the character or the escape of the URL, whichever is there: never both are. So a part matches at a
+    /// place in one way at most, and the first place ends before every later one.
+    fn matches(self, text: &[u8], subject: &Subject<'_>, kind: Kind) -> bool {
+        let url = subject.bytes();
         let mut parts = text.split(|&b| b == b'*').peekable();
         let first = parts.next().unwrap_or_default();
         let Some(mut rest) = self.take(first, url) else { return false };
@@ -213,36 +205,36 @@ impl Escaped {
             return rest.is_empty();
         }
         while let Some(part) = parts.next() {
-            if to_end && parts.peek().is_none() {
+            if kind == Kind::PartsToEnd && parts.peek().is_none() {
                 return self.is_end_of(part, rest);
             }
-            let Some(after) = self.find(part, rest) else { return false };
-            rest = after;
+            let Some(end) = self.find(part, url.len() - rest.len(), subject) else { return false };
+            rest = &url[end..];
         }
         true
     }
 
     /// Gives what follows the part at the start of a URL.
-    fn take<'u>(&self, mut part: &[u8], mut url: &'u [u8]) -> Option<&'u [u8]> {
+    fn take<'u>(self, mut part: &[u8], mut url: &'u [u8]) -> Option<&'u [u8]> {
         while !part.is_empty() {
             let literal = part.iter().position(|&b| is_escape(b)).unwrap_or(part.len());
             url = url.strip_prefix(&part[..literal])?;
             let Some(&escape) = part.get(literal) else { break };
-            url = self.forms(escape).find_map(|form| url.strip_prefix(form))?;
+            url = self.forms(escape).iter().find_map(|(_, form)| url.strip_prefix(*form))?;
             part = &part[literal + 1..];
         }
         Some(url)
     }
 
     /// Returns whether a URL ends with the part.
-    fn is_end_of(&self, part: &[u8], mut url: &[u8]) -> bool {
-        let mut part = part;
+    fn is_end_of(self, mut part: &[u8], mut url: &[u8]) -> bool {
         while !part.is_empty() {
             let literal = part.iter().rposition(|&b| is_escape(b)).map_or(0, |at| at + 1);
             let Some(before) = url.strip_suffix(&part[literal..]) else { return false };
             url = before;
             let Some(at) = literal.checked_sub(1) else { break };
-            let Some(before) = self.forms(part[at]).find_map(|form| url.strip_suffix(form)) else {
+            let Some(before) = self.forms(part[at]).iter().find_map(|(_, form)| url.strip_suffix(*form))
+            else {
                 return false;
             };
             url = before;
@@ -251,44 +243,40 @@ impl Escaped {
         true
     }
 
-    /// Gives what follows the first place of the part.
-    fn find<'u>(&self, part: &[u8], mut url: &'u [u8]) -> Option<&'u [u8]> {
-        let literal = part.iter().position(|&b| is_escape(b)).unwrap_or(part.len());
-        if literal == part.len() {
-            return find(part, url).map(|at| &url[at + part.len()..]);
-        }
-        loop {
-            let at = match literal {
-                0 => memchr2(character(part[0]), b'%', url)?,
-                _ => find(&part[..literal], url)?,
-            };
-            if let Some(after) = self.take(part, &url[at..]) {
-                return Some(after);
+    /// Finds where the first place of the part at or behind `from` ends.
+    fn find(self, part: &[u8], from: usize, subject: &Subject<'_>) -> Option<usize> {
+        match part {
+            [] => return Some(from),
+            [one] if !is_escape(*one) => {
+                return memchr(*one, &subject.bytes[from..]).map(|at| from + at + 1);
             }
-            url = &url[at + 1..];
+            _ => {}
         }
+        let mut places = subject.places.borrow_mut();
+        let places = places.get_or_insert_with(|| subject.new_places());
+        places.spread(from);
+        let mut step = |&b: &u8| match b {
+            _ if is_escape(b) => {
+                places.step(self.forms(b).iter().map(|&(symbol, form)| (symbol.into(), form.len())))
+            }
+            _ => places.step([(b.into(), 1)]),
+        };
+        if part.iter().all(&mut step) { places.first() } else { None }
     }
 
     /// What a URL may hold in the place of an escape.
-    fn forms(&self, escape: u8) -> impl Iterator<Item = &'static [u8]> {
-        let (escaped, character): (&[u8], &[u8]) = match escape {
-            EITHER_STAR | TIED_STAR => (b"%2A", &[LITERAL_STAR]),
-            _ => (b"%24", &[LITERAL_DOLLAR]),
-        };
-        let is_tied = matches!(escape, TIED_STAR | TIED_DOLLAR);
-        let as_escape = (!is_tied || self.tied == Tied::Escape).then_some(escaped);
-        let as_character = (!is_tied || self.tied == Tied::Character).then_some(character);
-        as_character.into_iter().chain(as_escape)
+    fn forms(self, escape: u8) -> &'static [Form] {
+        let forms = if matches!(escape, EITHER_STAR | TIED_STAR) { STAR_FORMS } else { DOLLAR_FORMS };
+        match self {
+            _ if matches!(escape, EITHER_STAR | EITHER_DOLLAR) => forms,
+            Tied::Character => &forms[..1],
+            Tied::Escape => &forms[1..],
+        }
     }
 }
 
 fn is_escape(b: u8) -> bool {
     (EITHER_STAR..=TIED_DOLLAR).contains(&b)
-}
-
-/// The character of an escape, as a URL holds it.
-fn character(escape: u8) -> u8 {
-    if matches!(escape, EITHER_STAR | TIED_STAR) { LITERAL_STAR } else { LITERAL_DOLLAR }
 }
 
 /// Puts a mark in the place of each `%2A` and `%24` behind `start`.

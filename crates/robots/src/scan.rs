@@ -13,6 +13,7 @@ use crate::conner;
 use crate::lex::Lines;
 use crate::longest::{Best, Expansion};
 use crate::pattern::{Pattern, Subject};
+use crate::places::Places;
 use crate::prefix::{self, decode};
 use crate::read::{Group, Lists, OtherLine, Reader, RuleLine};
 use crate::select::Selector;
@@ -26,6 +27,7 @@ pub(crate) struct Scan<'t, 's> {
     subjects: [Option<&'s Subject<'s>>; 2],
     /// Its path as the older dialects compare it.
     symbols: Vec<u16>,
+    places: Option<Places>,
     best: [Best<Found<'t>>; 2],
     first: Option<(bool, Found<'t>)>,
     conner: Option<(Rank, bool, Found<'t>)>,
@@ -58,6 +60,7 @@ impl<'t, 's> Scan<'t, 's> {
             expansion,
             subjects: [Some(subject), other],
             symbols,
+            places: None,
             best: Default::default(),
             first: None,
             conner: None,
@@ -160,7 +163,10 @@ impl<'t> Lists<'t> for Scan<'t, '_> {
             Order::Conner => {
                 let rank = conner::rank(&line);
                 let is_better = self.conner.as_ref().is_none_or(|(best, ..)| rank < *best);
-                if !line.value.is_empty() && is_better && conner::covers(line.value, &self.symbols) {
+                if !line.value.is_empty()
+                    && is_better
+                    && conner::covers(line.value, &self.symbols, &mut self.places)
+                {
                     self.conner = Some((rank, line.allow, found));
                 }
             }

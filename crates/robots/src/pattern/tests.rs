@@ -93,8 +93,24 @@ fn written_out(text: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// Tries each length of each `*`.
+fn by_backtracking(pattern: &[u8], url: &[u8]) -> bool {
+    match pattern {
+        [] => true,
+        b"$" => url.is_empty(),
+        [b'*', b'*', rest @ ..] => by_backtracking(&[b"*", rest].concat(), url),
+        [b'*', rest @ ..] => (0..=url.len()).any(|length| by_backtracking(rest, &url[length..])),
+        [byte, rest @ ..] => url.strip_prefix(&[*byte]).is_some_and(|url| by_backtracking(rest, url)),
+    }
+}
+
 /// Compares a URL with each reading of a rule by the position-set method.
 fn any_reading_matches(rule: &str, url: &str) -> bool {
+    any_reading(rule, url, by_position_set)
+}
+
+/// Compares a URL with each reading of a rule.
+fn any_reading(rule: &str, url: &str, matches: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let bytes = rule.as_bytes();
     let text = normalise(bytes, classes(bytes));
     let subject = Subject::new(url.as_bytes());
@@ -106,7 +122,7 @@ fn any_reading_matches(rule: &str, url: &str) -> bool {
                 None => (&reading[..], &b""[..]),
             };
             let body: Vec<u8> = body.iter().map(|&b| if b == b'$' { LITERAL_DOLLAR } else { b }).collect();
-            by_position_set(&[&body, end].concat(), subject.bytes())
+            matches(&[&body, end].concat(), subject.bytes())
         })
 }
 
@@ -177,6 +193,35 @@ proptest! {
             url.push('a');
         }
         prop_assert_eq!(matches(&rule, &url), any_reading_matches(&rule, &url));
+    }
+
+    #[test]
+    fn a_long_url_is_answered_as_by_backtracking(
+        unit in "(%24|%2A|%2a|%25|[$*a2]){1,4}",
+        times in 0..60_usize,
+        tail in "(%24|%2A|%25|[$*a2]){0,4}",
+        parts in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..90_usize, any::<[bool; 2]>(), "(|||a|2|4|%24|%2a)"), 1..3),
+        is_anchored in any::<bool>(),
+        end in "[*$]{0,2}",
+    ) {
+        let url = format!("/{}{tail}", unit.repeat(times));
+        let mut rule = if is_anchored { "/".to_owned() } else { "*".to_owned() };
+        for (from, length, [stars, dollars], more) in parts {
+            let from = from.index(url.len());
+            let mut part = url[from..(from + length).min(url.len())].replace('*', "%2A");
+            if dollars {
+                part = part.replace('$', "%24");
+            }
+            if stars {
+                part = part.replacen("%24", "$", 1);
+            }
+            rule.push_str(&part);
+            rule.push_str(&more);
+            rule.push('*');
+        }
+        rule.push_str(&end);
+        prop_assert_eq!(matches(&rule, &url), any_reading(&rule, &url, by_backtracking), "{} {}", rule, url);
     }
 
     #[test]
