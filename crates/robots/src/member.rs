@@ -211,7 +211,7 @@ impl Member {
         self.prepared = None;
     }
 
-    /// Drops what is needed where the text is read again.
+    /// Drops the choice of groups, which is only needed to read the text again.
     pub(crate) fn drop_choice(&mut self) {
         self.choice.groups = GroupSet::default();
         self.choice.restricting = GroupSet::default();
