@@ -32,9 +32,12 @@ impl Places {
     pub(crate) fn new(len: usize, symbols: impl Iterator<Item = (usize, u16)>) -> Self {
         let stride = len / 64 + 2;
         let mut sets = Vec::with_capacity(48 * stride);
-        sets.resize(stride, 0);
+        sets.resize(stride + 1, 0);
+        sets.resize(2 * stride, u64::MAX);
+        sets[2 * stride - 1] = (1 << (len % 64)) - 1;
         let mut slots = [0; SYMBOLS];
-        for (at, symbol) in symbols.chain((0..len).map(|at| (at, ANY))) {
+        slots[usize::from(ANY)] = 1;
+        for (at, symbol) in symbols {
             let slot = &mut slots[usize::from(symbol)];
             if *slot == 0 {
                 *slot = (sets.len() / stride) as u16;
