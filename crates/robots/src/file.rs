@@ -276,7 +276,7 @@ impl Robots {
     /// Returns the bytes that each verdict reads again, because rules that are prepared for many verdicts would take too much memory:
     /// those of the file, in each of its encodings. None where they are prepared.
     ///
-    /// Such a verdict takes some milliseconds for 500 KiB, and some 40 at worst, for each reading.
+    /// Such a verdict takes some milliseconds for 500 KiB, and 55 at worst, for each reading.
     pub fn read_again(&self) -> usize {
         let times = match &self.decider {
             Decider::All { members, .. } => members.len(),

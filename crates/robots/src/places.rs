@@ -8,8 +8,8 @@ pub(crate) const ANY: u16 = 0x100;
 
 /// A set of places in a text: between its symbols, before the first one and behind the last one.
 ///
-/// Each step takes a step of the processor for each 64 symbols of the text. Memory: an eighth of the text for each of its different
-/// symbols, and as much for each byte value where a step was about ranges.
+/// A step of a pattern costs one operation for each 64 symbols of the text, and one of ranges as much again for each range. Memory: a
+/// bit per symbol of the text for each different one, and for each byte value where ranges are asked for.
 #[derive(Debug)]
 pub(crate) struct Places {
     /// Symbols of the text.
