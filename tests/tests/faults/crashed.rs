@@ -109,6 +109,25 @@ fn a_page_that_ends_the_process_is_skipped_and_all_others_are_crawled() {
 }
 
 #[test]
+fn a_page_that_wasnt_tried_yet_stays_suspected() {
+    if !can_abort() {
+        return;
+    }
+    let (scene, all) = poisoned();
+    let url = "http://a.test/2";
+    died(&aborting(scene.crawl()).run());
+    // Runs that end in order, before they come to it.
+    for _ in 0..2 {
+        aborting(scene.resume().args(["--max-time", "1ms"])).run().expect(10);
+        assert_eq!((asked(&scene, url), crashed(&scene)), (1, vec![]));
+    }
+    aborting(scene.resume().args(["--max-time", "none"])).run().expect(13);
+    assert_eq!((asked(&scene, url), crashed(&scene)), (2, vec![url.to_owned()]));
+    assert_eq!(pages(&scene.out()), all);
+    scene.assert_polite();
+}
+
+#[test]
 fn of_pages_read_at_the_same_time_only_the_one_is_blamed() {
     if !can_abort() {
         return;

@@ -313,7 +313,7 @@ fn session(
         member.leave();
         return Ok(ended);
     }
-    pages.suspects.finish();
+    pages.suspects.finish(matches!(ended, Session::Ended(Ended::Complete)));
     crawling.block_on(withdrawals.carry_out());
     match ended {
         Session::Ended(_) => crawling.block_on(moving.finish()),

@@ -2,7 +2,7 @@
 //!
 //! The dead worker's notes are on its own machine. But whatever it was reading was the first of a queue of its host, and still is, since nothing of
 //! it was committed; or it was a file of the host that is asked for before. So the first URL of each queue of each host is suspected once, and the host's
-//! files with it.
+//! files with it. An owner that ends in order may not have come to all of them: until the partition is complete, each further owner does the same.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,21 @@ use crate::record::{EndRecord, RUN_END, SiteFile};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
 
-/// The queues of each host from which a URL was suspected, as bits; none where the last owner didn't die. 16 bytes a host that was asked.
+/// Key in tree `meta` of a partition, from the first commit after a death until the partition is complete; empty.
+const CAREFUL: &[u8] = b"careful";
+
+/// The queues of each host from which a URL was suspected, as bits; none where no owner died since the partition was complete. 16 bytes a host that
+/// was asked.
 #[derive(Debug, Default)]
 pub(super) struct Careful(Option<HashMap<HostId, u8>>);
 
 impl Careful {
-    /// For a partition, by how its last owner ended.
+    /// For a partition, by how its last owners ended.
     pub(super) fn of_partition<S: Store>(store: &S) -> Result<Self, StoreError> {
         let end = store.get(Tree::Meta, RUN_END.as_bytes())?;
         let end = end.and_then(|end| serde_json::from_slice::<EndRecord>(&end).ok());
-        Ok(Self(end.is_some_and(|end| end.is_of_death()).then(HashMap::new)))
+        let has_died = end.is_some_and(|end| end.is_of_death()) || store.get(Tree::Meta, CAREFUL)?.is_some();
+        Ok(Self(has_died.then(HashMap::new)))
     }
 
     /// Whether it is the first of its queue, and whether the first of its host.
@@ -54,6 +59,20 @@ fn queue(item: &QueuedUrl) -> u8 {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Leaves the next owners of the partition word that one has died. Enters it with the start of a run.
+    pub(super) fn stay_careful(&mut self) {
+        if self.careful.0.is_some() {
+            self.frontier.put(Tree::Meta, CAREFUL.to_vec(), Vec::new());
+        }
+    }
+
+    /// Takes that back, once nothing is queued that the dead owner may have been reading.
+    pub(super) fn end_careful(&mut self) {
+        if self.careful.0.is_some() {
+            self.frontier.remove(Tree::Meta, CAREFUL.to_vec());
+        }
+    }
+
     /// Suspects what is about to be asked for, where the last owner of the partition may have died of it.
     pub(super) fn suspect_first(&mut self, lease: &Lease) {
         let (is_first_of_queue, is_first_of_host) = self.careful.firsts(lease);
@@ -123,5 +142,16 @@ mod tests {
             }
             assert_eq!(Careful::of_partition(&store).unwrap().0.is_some(), expected, "{end:?}");
         }
+    }
+
+    #[test]
+    fn an_owner_in_between_that_ends_in_order_clears_no_suspicion() {
+        let store = MemoryStore::default();
+        let end = |end: &str| {
+            let record = EndRecord { end: end.to_owned(), limit: None, at: jiff::Timestamp::UNIX_EPOCH };
+            Write::put(Tree::Meta, RUN_END, serde_json::to_vec(&record).unwrap())
+        };
+        store.commit(vec![Write::put(Tree::Meta, CAREFUL, Vec::new()), end("interrupted")]).unwrap();
+        assert!(Careful::of_partition(&store).unwrap().0.is_some());
     }
 }

@@ -51,6 +51,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         });
         let evidence = Evidence { boot, run, ..words.into() };
         self.enter_run(decision, PlainReason::Run, evidence, now);
+        self.stay_careful();
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }
 
@@ -106,6 +107,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let end = reason.to_string();
         self.enter_run(Decided::Ended, reason, evidence, now);
         self.put_end(&EndRecord { end, limit, at: now.wall })?;
+        if summary.end == End::Complete && summary.queued == 0 {
+            self.end_careful();
+        }
         self.touch(64);
         Ok(())
     }

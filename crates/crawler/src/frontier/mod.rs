@@ -609,6 +609,11 @@ impl<S: Store> Frontier<S> {
         self.view.put(tree, key, value);
     }
 
+    /// Adds the removal of a key to the next cut.
+    pub(crate) fn remove(&mut self, tree: Tree, key: Vec<u8>) {
+        self.view.remove(tree, key);
+    }
+
     /// The host, which is written with the next cut.
     fn host_mut(&mut self, id: HostId) -> &mut Host {
         self.mark(id);

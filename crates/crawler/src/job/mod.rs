@@ -400,8 +400,8 @@ impl Job {
         };
         intents.finish();
         if !matches!(summary.end, End::Forced) {
-            // Whatever didn't come to an end is read alone next time.
-            pages.suspects.finish();
+            // Whatever didn't come to an end is read alone next time. Hosts that pause may remain after a complete run.
+            pages.suspects.finish(summary.end == End::Complete && summary.queued == 0);
         }
         let done = !matches!(summary.end, End::Interrupted | End::Forced);
         if self.revisiting && summary.end == End::Complete {

@@ -19,7 +19,7 @@ pub use self::process::{TRIAL_ARGUMENT, TrialEnd, Trials, end_of_trial, may_star
 use crate::store::StoreError;
 use crate::url::Fingerprint;
 
-/// The URLs that are suspected, and the notes of what is being read. Without notes ([`Default`]) nobody is suspected but by [`Suspects::add`].
+/// The URLs that are suspected, and the notes of what is being read. Without notes ([`Default`]), only URLs given to [`Suspects::add`] are suspected.
 #[derive(Debug, Default)]
 pub struct Suspects {
     notes: Option<Notes>,
@@ -31,6 +31,8 @@ pub struct Suspects {
 #[derive(Debug, Default)]
 struct Known {
     suspected: HashSet<Fingerprint>,
+    /// Those that an earlier process had noted, without the ones that were read alone since.
+    untried: Vec<Fingerprint>,
     /// Those whose trial ended badly.
     died: HashSet<Fingerprint>,
 }
@@ -42,7 +44,8 @@ impl Suspects {
     /// The file can't be read.
     pub fn open(root: &Path, trials: Option<Trials>) -> Result<Self, StoreError> {
         let (notes, left) = Notes::open(root)?;
-        let known = Known { suspected: left.into_iter().collect(), died: HashSet::new() };
+        let known =
+            Known { suspected: left.iter().copied().collect(), untried: left, died: HashSet::new() };
         let is_any = AtomicBool::new(!known.suspected.is_empty());
         Ok(Self { notes: Some(notes), trials, known: Mutex::new(known), is_any })
     }
@@ -52,7 +55,7 @@ impl Suspects {
         self.trials.as_ref()
     }
 
-    /// Notes that a body of this URL is being read, until the value that this returns is dropped. A microsecond.
+    /// Notes that a body of this URL is being read, until the value that this returns is dropped. Cost: about a microsecond.
     pub fn note(&self, url: Fingerprint) -> Option<Noted<'_>> {
         self.notes.as_ref()?.note(url)
     }
@@ -77,19 +80,25 @@ impl Suspects {
         match end {
             TrialEnd::Survived => {
                 known.suspected.remove(&url);
+                known.untried.retain(|other| *other != url);
                 known.died.remove(&url);
             }
-            TrialEnd::Died(_) => drop(known.died.insert(url)),
+            TrialEnd::Died(_) => {
+                known.untried.retain(|other| *other != url);
+                known.died.insert(url);
+            }
             TrialEnd::Untried(_) => {}
         }
         self.is_any.store(!known.suspected.is_empty(), Ordering::Release);
     }
 
-    /// Drops the notes at the end of a run that didn't die; of URLs whose trial ended badly they remain, so that the next visit begins with a trial.
-    pub fn finish(&self) {
-        if let Some(notes) = &self.notes {
-            notes.finish(self.lock().died.iter().copied());
-        }
+    /// Drops the notes at the end of a run that didn't die. Those of URLs whose trial ended badly remain, so that the next visit begins with a trial.
+    /// Unless the crawl is complete, so do those of an earlier process that no trial has cleared: a later run comes to their URLs.
+    pub fn finish(&self, is_complete: bool) {
+        let Some(notes) = &self.notes else { return };
+        let known = self.lock();
+        let untried = known.untried.iter().filter(|_| !is_complete);
+        notes.finish(untried.chain(&known.died).copied());
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -145,14 +154,31 @@ mod tests {
         third.tried(Fingerprint(2), &TrialEnd::Died("signal 6".to_owned()));
         third.tried(Fingerprint(3), &TrialEnd::Untried("no process".to_owned()));
         assert!(is_suspected(&third, 2) && is_suspected(&third, 3));
-        third.finish();
+        // It ends before the first one has its turn.
+        third.finish(false);
         drop(third);
 
         let fourth = open();
-        assert!(is_suspected(&fourth, 2) && !is_suspected(&fourth, 1) && !is_suspected(&fourth, 3));
-        fourth.tried(Fingerprint(2), &TrialEnd::Survived);
-        fourth.finish();
+        assert!([1, 2, 3].iter().all(|url| is_suspected(&fourth, *url)));
+        fourth.tried(Fingerprint(1), &TrialEnd::Survived);
+        fourth.tried(Fingerprint(2), &TrialEnd::Died("signal 6".to_owned()));
+        fourth.finish(true);
+        drop(fourth);
+
+        let fifth = open();
+        assert!(is_suspected(&fifth, 2) && !is_suspected(&fifth, 1) && !is_suspected(&fifth, 3));
+        fifth.tried(Fingerprint(2), &TrialEnd::Survived);
+        fifth.finish(false);
         assert!(!top.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn a_url_that_is_suspected_for_another_reason_is_not_noted_at_the_end() {
+        let top = tempfile::tempdir().unwrap();
+        let suspects = Suspects::open(top.path(), Some(Trials::of_a_test())).unwrap();
+        suspects.add(Fingerprint(1));
+        suspects.finish(false);
+        assert!(!top.path().join(FILE).exists(), "what suspects it will suspect it again");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The file of notes: one place for each body that is being read at the same time.
 //!
-//! A note is written and never synced: it is for the death of a process, which the system's own copy of the file survives. The file has
-//! fingerprints under the crawl's key alone, no text of any page. A place keeps its note until another body takes it, since a note too many costs
-//! less than a second write for each page.
+//! Notes are written without fsync: they have to survive the death of the process, not of the machine. The file has
+//! fingerprints under the crawl's key alone, no text of any page. A place keeps its note until another body takes it, because a stale note costs one
+//! trial, and clearing notes would cost a second write per page.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
