@@ -201,6 +201,35 @@ fn a_second_visit_repeats_nothing() {
 }
 
 #[test]
+fn what_pages_say_at_further_visits_is_no_url_of_the_host() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    frontier.set_traps(TrapSettings { urls_per_host: Some(12), ..rules() });
+    let id = frontier.host_id("a.test").unwrap();
+    let url = |n: u32| CrawlUrl::parse(&format!("http://a.test/{n}")).unwrap();
+    let offer = |frontier: &mut Frontier<MemoryStore>, n: u32| {
+        let item = QueuedUrl::link(&url(n), 1, None);
+        frontier.admit(id, url(n).fingerprint(&KEY), item, Priority::Link, true).unwrap()
+    };
+    assert_eq!(offer(&mut frontier, 1), Admitted::Queued);
+    assert_eq!(take(&mut frontier), Some(url(1)));
+    frontier.page_said(id, &url(1), 0, false, false).unwrap();
+    // The page is another one at each visit.
+    for mark in 1..1_000 {
+        frontier.page_said_again(id, mark, false).unwrap();
+    }
+    // It holds over a restart.
+    commit(&mut frontier);
+    drop(frontier);
+    let mut frontier = open(&store, 9_999);
+    frontier.set_traps(TrapSettings { urls_per_host: Some(12), ..rules() });
+    for n in 2..=12 {
+        assert_eq!(offer(&mut frontier, n), Admitted::Queued, "{n}");
+    }
+    assert!(held(offer(&mut frontier, 13)).is_some());
+}
+
+#[test]
 fn a_url_like_one_that_repeated_what_was_known_is_counted_with_those() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, 9_999);

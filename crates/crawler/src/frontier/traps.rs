@@ -67,7 +67,10 @@ impl<S: Store> Frontier<S> {
     pub fn page_said_again(&mut self, id: HostId, mark: u32, is_withheld: bool) -> Result<(), StoreError> {
         if self.traps.is_some() && !is_withheld {
             let content = self.content(id, 1, mark);
-            self.know(id, content)?;
+            if self.know(id, content)? {
+                // It is no URL of the host.
+                self.host_mut(id).groups.remember(1);
+            }
         }
         Ok(())
     }

@@ -253,6 +253,12 @@ impl Groups {
         &mut self.folders[place]
     }
 
+    /// Counts fingerprints that were added to the host's beside those of its URLs.
+    pub(crate) fn remember(&mut self, more: u32) {
+        let account = self.account(HOST);
+        account.count = account.count.saturating_add(more);
+    }
+
     /// Fingerprints that the host has beside those of its URLs.
     pub(crate) fn remembered(&self) -> u64 {
         self.folders
