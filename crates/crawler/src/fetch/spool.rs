@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::decode::{Coding, stream};
+use super::decode::{Coding, codings, stream};
 
 /// Where the fetcher leaves the body of a response. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +21,11 @@ impl Spool {
     /// How many bytes of the body were sent; none without one.
     pub fn sent(&self) -> Option<u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|body| body.sent)
+    }
+
+    /// The body as it was sent, from its beginning; none without one. What was opened before is at its beginning then, too.
+    pub fn open(&self) -> Option<io::Result<Box<dyn BufRead + Send>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(|body| body.kept.open())
     }
 
     pub(super) fn put(&self, body: SpooledBody) {
@@ -52,16 +57,28 @@ pub(super) enum Kept {
     File(File),
 }
 
-impl SpooledBody {
-    /// The body with its content codings undone, as a stream. Memory: the windows of the codings, at most 16 MiB each.
-    pub fn reader(&mut self) -> io::Result<impl BufRead + use<>> {
-        let wire: Box<dyn BufRead + Send> = match &mut self.kept {
-            Kept::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
-            Kept::File(file) => {
+impl Kept {
+    fn open(&mut self) -> io::Result<Box<dyn BufRead + Send>> {
+        Ok(match self {
+            Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Self::File(file) => {
                 file.rewind()?;
                 Box::new(BufReader::new(file.try_clone()?))
             }
-        };
+        })
+    }
+}
+
+impl SpooledBody {
+    /// A body in memory as it was sent. `content_encoding` is the field of that name; codings that can't be undone are left.
+    pub fn in_memory(wire: Bytes, content_encoding: Option<&str>) -> Self {
+        let codings = codings(content_encoding.into_iter()).unwrap_or_default();
+        Self { sent: wire.len() as u64, codings, kept: Kept::Memory(wire) }
+    }
+
+    /// The body with its content codings undone, as a stream. Memory: the windows of the codings, at most 16 MiB each.
+    pub fn reader(&mut self) -> io::Result<impl BufRead + use<>> {
+        let wire = self.kept.open()?;
         stream(&self.codings, wire)
     }
 

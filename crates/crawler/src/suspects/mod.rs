@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::notes::Notes;
 pub use self::notes::{FILE, Noted};
-pub use self::process::{TRIAL_ARGUMENT, TrialEnd, Trials, end_of_trial, may_start_trials};
+pub use self::process::{OpenBody, TRIAL_ARGUMENT, TrialEnd, Trials, end_of_trial, may_start_trials};
 use crate::store::StoreError;
 use crate::url::Fingerprint;
 
@@ -44,8 +44,7 @@ impl Suspects {
     /// The file can't be read.
     pub fn open(root: &Path, trials: Option<Trials>) -> Result<Self, StoreError> {
         let (notes, left) = Notes::open(root)?;
-        let known =
-            Known { suspected: left.iter().copied().collect(), untried: left, died: HashSet::new() };
+        let known = Known { suspected: left.iter().copied().collect(), untried: left, died: HashSet::new() };
         let is_any = AtomicBool::new(!known.suspected.is_empty());
         Ok(Self { notes: Some(notes), trials, known: Mutex::new(known), is_any })
     }

@@ -3,7 +3,7 @@
 //! It gets the body as its standard input, may take [`SECONDS`] of processor time and [`MEMORY`] of address space beside sixteen times
 //! the body, and may open no file and write none: the kernel ends it beyond that. It begins a group of processes, so that a Ctrl-C for the crawl isn't one for it.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -22,8 +22,11 @@ const SECONDS: u64 = 60;
 /// Address space of the process, in bytes, beside what the body's size asks for.
 const MEMORY: u64 = 512 << 20;
 
-/// Stack of the thread that reads, in bytes: half of what the crawl's threads have, so that nothing fits there that doesn't fit here.
+/// Stack of the thread that reads, in bytes. Half of what the crawl's threads have: what survives here survives there.
 const STACK: usize = 1 << 20;
+
+/// Bytes of a body that are handed over at a time.
+const PIECE: usize = 64 << 10;
 
 /// The exit code of a process that read nothing.
 const UNTRIED: i32 = 3;
@@ -55,6 +58,9 @@ pub enum TrialEnd {
     Untried(String),
 }
 
+/// Opens a body at its beginning: a process may have to be started again.
+pub type OpenBody = Box<dyn FnMut() -> io::Result<Box<dyn Read>> + Send>;
+
 /// Starts the processes, one after the other.
 #[derive(Debug)]
 pub struct Trials {
@@ -77,18 +83,19 @@ impl Trials {
     }
 
     /// Has a body read alone. `head` is one line, which says what it is; the settings follow it, and the body. Takes what starting a process takes,
-    /// some milliseconds, and reading the body.
-    pub async fn run(&self, head: String, body: Bytes) -> TrialEnd {
+    /// some milliseconds, and reading the body. Memory in this process: 64 KiB beside what `body` takes.
+    pub async fn run(&self, head: String, mut body: OpenBody) -> TrialEnd {
         let untried = || TrialEnd::Untried("the crawl ends".to_owned());
         let Ok(_turn) = self.turn.acquire().await else { return untried() };
         let (program, settings) = (self.program.clone(), Arc::clone(&self.settings));
         let (sender, ended) = oneshot::channel();
         let trial = move || {
             // Nobody waits for it where the crawl ends.
-            drop(
-                sender
-                    .send(try_often(&program, &[head.as_bytes(), b"\n", settings.as_bytes(), b"\0", &body])),
-            );
+            drop(sender.send(try_often(
+                &program,
+                &[head.as_bytes(), b"\n", settings.as_bytes(), b"\0"],
+                &mut body,
+            )));
         };
         // No thread of the runtime, which waits for those at its end.
         match std::thread::Builder::new().name("trial".to_owned()).spawn(trial) {
@@ -98,11 +105,11 @@ impl Trials {
     }
 }
 
-fn try_often(program: &PathBuf, parts: &[&[u8]]) -> TrialEnd {
+fn try_often(program: &PathBuf, parts: &[&[u8]], body: &mut OpenBody) -> TrialEnd {
     let mut end = TrialEnd::Survived;
     let mut kills = 0;
     for _ in 0..TRIES {
-        end = match try_once(program, parts) {
+        end = match body().and_then(|mut body| try_once(program, parts, &mut *body)) {
             Ok(status) => judge(status, &mut kills),
             Err(error) => TrialEnd::Untried(error.to_string()),
         };
@@ -113,8 +120,8 @@ fn try_often(program: &PathBuf, parts: &[&[u8]]) -> TrialEnd {
     end
 }
 
-/// What the end of a process says. A process is killed by hand, or because the machine is out of memory; only the latter
-/// happens twice in a row.
+/// What the end of a process says. A process is killed by hand, or because the machine is out of memory: two SIGKILLs in a row are taken for
+/// the kernel's out-of-memory killer.
 fn judge(status: ExitStatus, kills: &mut usize) -> TrialEnd {
     let Some(signal) = status.signal() else {
         return match status.code() {
@@ -147,7 +154,7 @@ fn words_of(signal: i32) -> String {
     format!("signal {signal}{name}")
 }
 
-fn try_once(program: &PathBuf, parts: &[&[u8]]) -> io::Result<ExitStatus> {
+fn try_once(program: &PathBuf, parts: &[&[u8]], body: &mut dyn Read) -> io::Result<ExitStatus> {
     let mut command = Command::new(program);
     command.arg(TRIAL_ARGUMENT).env_clear().process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -156,14 +163,31 @@ fn try_once(program: &PathBuf, parts: &[&[u8]]) -> io::Result<ExitStatus> {
         command.env(MARK, mark);
     }
     let mut child = command.spawn()?;
-    if let Some(mut pipe) = child.stdin.take() {
-        let written = parts.iter().try_for_each(|part| pipe.write_all(part));
-        if written.is_err() {
-            // It ended before: its status says how.
-            drop(pipe);
+    let read = child.stdin.take().map_or(Ok(()), |mut pipe| hand_over(parts, body, &mut pipe));
+    let status = child.wait()?;
+    read.map(|()| status)
+}
+
+/// Writes all of it for the process. A process that ended before it took everything is no error: its status says how.
+///
+/// # Errors
+/// The body can't be read.
+fn hand_over(parts: &[&[u8]], body: &mut dyn Read, pipe: &mut dyn io::Write) -> io::Result<()> {
+    if parts.iter().try_for_each(|part| pipe.write_all(part)).is_err() {
+        return Ok(());
+    }
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = match body.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if pipe.write_all(piece.get(..read).unwrap_or_default()).is_err() {
+            return Ok(());
         }
     }
-    child.wait()
 }
 
 /// What the process with [`TRIAL_ARGUMENT`] does: reads what [`Trials::run`] wrote to its standard input, and has `read` read it, which gets head,
@@ -171,7 +195,6 @@ fn try_once(program: &PathBuf, parts: &[&[u8]]) -> io::Result<ExitStatus> {
 ///
 /// A panic is no death: the crawl catches it, and the URL fails as `parse`.
 pub fn end_of_trial(read: impl FnOnce(&str, &str, Bytes) -> Option<()> + Send + 'static) -> i32 {
-    use io::Read as _;
     std::panic::set_hook(Box::new(|_| {}));
     let mut input = Vec::new();
     if io::stdin().lock().read_to_end(&mut input).is_err() {
@@ -234,7 +257,28 @@ mod tests {
 
     #[test]
     fn a_process_that_cant_be_started_blames_nobody() {
-        let end = try_often(&PathBuf::from("/nowhere/at/all"), &[b"x"]);
+        let mut body: OpenBody = Box::new(|| Ok(Box::new(io::Cursor::new(b"x"))));
+        let end = try_often(&PathBuf::from("/nowhere/at/all"), &[b"x"], &mut body);
         assert!(matches!(end, TrialEnd::Untried(_)), "{end:?}");
+    }
+
+    #[test]
+    fn a_body_that_cant_be_read_to_its_end_blames_nobody_and_a_process_that_takes_no_more_is_judged() {
+        let body = vec![b'x'; 3 * PIECE + 1];
+        let mut taken = Vec::new();
+        hand_over(&[b"head", b"\n"], &mut &body[..], &mut taken).unwrap();
+        assert!(taken.starts_with(b"head\nxx") && taken.len() == body.len() + 5);
+        let error = hand_over(&[b"head"], &mut b"x".chain(Broken), &mut taken).unwrap_err();
+        assert_eq!(error.to_string(), "damaged");
+        // A pipe that nobody reads any more.
+        hand_over(&[], &mut &body[..], &mut &mut [0; 10][..]).unwrap();
+    }
+
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("damaged"))
+        }
     }
 }

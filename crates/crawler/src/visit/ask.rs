@@ -33,9 +33,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let booking = permit.lease().booking;
     let mut request = FetchRequest::new(permit, url.to_url(), purpose);
     request.headers = headers;
-    // What is suspected is read alone first, as a whole.
-    let is_suspected = context.pages.suspects.trials_of(|| url.fingerprint(&context.pages.key)).is_some();
-    request.spool = (purpose == RequestKind::Sitemap && !is_suspected).then(Spool::default);
+    request.spool = (purpose == RequestKind::Sitemap).then(Spool::default);
     let spool = request.spool.clone();
     request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();
@@ -52,7 +50,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let is_stale = answer.as_ref().is_err_and(|error| error.stale || error.http_1);
     let has_other = booking.is_some_and(|booking| !booking.is_last);
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
-    let answer = trial::unless_it_dies(context, url, purpose, answer).await;
+    let answer = trial::unless_it_dies(context, url, purpose, answer, spool.as_ref()).await;
     Answered { answer, ended, requested, again, spool }
 }
 

@@ -1,5 +1,6 @@
 //! Reads a response of a suspected URL in a process of its own, before the crawl reads it: how it is handed over, and what the process does with it.
 
+use std::io::{self, Cursor};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,14 +13,15 @@ use super::{Requested, VisitContext};
 use crate::clock::Now;
 use crate::consent::{ConsentCache, SiteFileStep, SiteStatements};
 use crate::fetch::{
-    BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Truncation,
+    BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Spool, SpooledBody,
+    Truncation,
 };
 use crate::frontier::{QueuedUrl, RobotsFetch};
 use crate::record::{RobotsEvidence, SiteFile};
 use crate::robots_cache::{RobotsCache, RobotsStep};
 use crate::sitemap;
 use crate::store::Store;
-use crate::suspects::{self, TrialEnd};
+use crate::suspects::{self, OpenBody, TrialEnd};
 use crate::url::CrawlUrl;
 
 /// What a body is read as.
@@ -52,36 +54,52 @@ struct Head {
     status: u16,
     headers: FieldLines,
     is_cut: bool,
+    /// `Content-Encoding`, where the body is given as it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coding: Option<String>,
 }
 
-/// The answer, unless its URL is suspected and a process that reads it alone dies: then a failure that says so. Where that can't be tried, one of
-/// this machine.
+/// Returns the answer, unless its URL is suspected and the trial process dies: then an error of kind `Crashed`. If no trial can be run, an error of
+/// kind `Local`. `spool` has the body where the response doesn't.
 pub(super) async fn unless_it_dies<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     url: &CrawlUrl,
     purpose: RequestKind,
     answer: FetchResult,
+    spool: Option<&Spool>,
 ) -> FetchResult {
     let suspects = &context.pages.suspects;
     let fingerprint = || url.fingerprint(&context.pages.key);
     let (Ok(response), Some(what)) = (&answer, What::of(purpose)) else { return answer };
     let Some(trials) = suspects.trials_of(fingerprint) else { return answer };
+    let spooled = spool.and_then(|spool| Some((spool.clone(), spool.sent()?)));
     let head = Head {
         what,
         url: url.to_string(),
         status: response.status,
         headers: response.headers.clone(),
         is_cut: response.is_cut(),
+        coding: spooled.as_ref().and_then(|_| response.content_encoding.clone()),
+    };
+    let sent = spooled.as_ref().map(|(_, sent)| *sent);
+    let body: OpenBody = if let Some((spool, _)) = spooled {
+        Box::new(move || match spool.open() {
+            Some(body) => Ok(Box::new(body?)),
+            None => Err(io::ErrorKind::NotFound.into()),
+        })
+    } else {
+        let body = response.body.clone();
+        Box::new(move || Ok(Box::new(Cursor::new(body.clone()))))
     };
     let end = match serde_json::to_string(&head) {
-        Ok(head) => trials.run(head, response.body.clone()).await,
+        Ok(head) => trials.run(head, body).await,
         Err(error) => TrialEnd::Untried(error.to_string()),
     };
     suspects.tried(fingerprint(), &end);
     let (kind, words) = match end {
         TrialEnd::Survived => return answer,
         TrialEnd::Died(how) => {
-            let (status, bytes) = (response.status, response.body.len());
+            let (status, bytes) = (response.status, sent.unwrap_or(response.body.len() as u64));
             (
                 ErrorKind::Crashed,
                 format!("a process that read it alone ended with {how}; status {status}, {bytes} bytes"),
@@ -93,7 +111,7 @@ pub(super) async fn unless_it_dies<F: Fetch, S: Store>(
     Err(FetchError {
         connected: true,
         elapsed: response.elapsed,
-        received: response.wire_body.len() as u64,
+        received: sent.unwrap_or(response.wire_body.len() as u64),
         ..error
     })
 }
@@ -106,7 +124,7 @@ pub(crate) fn read_alone<S: Store>(
     head: &str,
     body: Bytes,
 ) -> Option<()> {
-    let Head { what, url, status, headers, is_cut } = serde_json::from_str(head).ok()?;
+    let Head { what, url, status, headers, is_cut, coding } = serde_json::from_str(head).ok()?;
     let url = CrawlUrl::parse(&url).ok()?;
     let response = Response {
         status,
@@ -155,7 +173,10 @@ pub(crate) fn read_alone<S: Store>(
             }
         }
         What::Sitemap => {
-            sitemap::read(&response.body, is_cut, &url.to_url(), &rules.sitemap_limits);
+            let mut body = SpooledBody::in_memory(response.body, coding.as_deref());
+            if let Ok(body) = body.reader() {
+                sitemap::read_parts(body, is_cut, &url.to_url(), &rules.sitemap_limits, &mut |_, _| true);
+            }
         }
         What::SiteFile => {
             let answer = Ok(response);
