@@ -3,6 +3,8 @@
 //! No body is known that does. So the program, built with debug assertions, aborts while it reads one with [`MARK`]; a release build has no such thing.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,7 +12,7 @@ use whole_program::program::{Crawl, Output, PATIENCE, binary};
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
-use crate::support::{pages, refetched, skipped, tree, wait_for};
+use crate::support::{pages, pause, refetched, skipped, tree, wait_for};
 
 /// The variable with the text that ends the process.
 const VARIABLE: &str = "WHOLE_PROGRAM_ABORTS_ON";
@@ -235,4 +237,50 @@ fn a_sitemap_that_ends_the_process_fails_and_is_tried_again() {
     assert_eq!(pages(&scene.out()).len(), 6);
     scene.look("audit", &[]).expect(0);
     scene.assert_polite();
+}
+
+/// A field of `/proc/PID/stat` by its number in `proc_pid_stat(5)`, from the third on; none where the process is gone.
+fn stat(process: u32, number: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split_whitespace().nth(number - 3).map(str::to_owned)
+}
+
+#[test]
+fn the_process_that_reads_a_body_alone_ends_with_the_crawl() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    // A shell in the place of the crawl, and a body that never ends.
+    let line = "exec 3<&0; \"$0\" __read-response <&3 3<&- & echo $!; wait";
+    let mut parent = Command::new("sh")
+        .args(["-c", line])
+        .arg(binary())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let (_endless, out) = (parent.stdin.take(), parent.stdout.take().expect("a pipe"));
+    let mut number = String::new();
+    BufReader::new(out).read_line(&mut number).expect("the number of the process");
+    let reader: u32 = number.trim().parse().expect("a number");
+    let nice = |process| stat(process, 19).and_then(|nice| nice.parse::<i32>().ok());
+    let own = nice(std::process::id()).expect("the niceness of this process");
+    let is_nice = || nice(reader) == Some((own + 10).min(19));
+    assert!(
+        (0..3_000).any(|_| is_nice() || {
+            pause(Duration::from_millis(10));
+            false
+        }),
+        "it yields to others"
+    );
+    assert!(stat(reader, 3).is_some_and(|state| state != "Z"), "it waits for the body");
+    parent.kill().expect("the shell runs");
+    parent.wait().expect("the shell has ended");
+    // Nobody may be there to take its status.
+    let has_ended = || stat(reader, 3).is_none_or(|state| state == "Z" || state == "X");
+    assert!((0..3_000).any(|_| has_ended() || {
+        pause(Duration::from_millis(10));
+        false
+    }));
 }

@@ -1,7 +1,8 @@
 //! The process that reads one body and nothing else: this program, called with [`TRIAL_ARGUMENT`].
 //!
 //! It gets the body as its standard input, may take [`SECONDS`] of processor time and [`MEMORY`] of address space beside sixteen times
-//! the body, and may open no file and write none: the kernel ends it beyond that. It begins a group of processes, so that a Ctrl-C for the crawl isn't one for it.
+//! the body, and may open no file and write none: the kernel ends it beyond that. It begins a group of processes, so that a Ctrl-C for the crawl isn't one for it,
+//! yields to every other process, and ends with the crawl.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -24,6 +25,10 @@ const MEMORY: u64 = 512 << 20;
 
 /// Stack of the thread that reads, in bytes. Half of what the crawl's threads have: what survives here survives there.
 const STACK: usize = 1 << 20;
+
+/// By how much the process yields to others.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
 
 /// Bytes of a body that are handed over at a time.
 const PIECE: usize = 64 << 10;
@@ -196,6 +201,9 @@ fn hand_over(parts: &[&[u8]], body: &mut dyn Read, pipe: &mut dyn io::Write) -> 
 /// A panic is no death: the crawl catches it, and the URL fails as `parse`.
 pub fn end_of_trial(read: impl FnOnce(&str, &str, Bytes) -> Option<()> + Send + 'static) -> i32 {
     std::panic::set_hook(Box::new(|_| {}));
+    if end_with_parent().is_err() {
+        return UNTRIED;
+    }
     let mut input = Vec::new();
     if io::stdin().lock().read_to_end(&mut input).is_err() {
         return UNTRIED;
@@ -215,6 +223,23 @@ pub fn end_of_trial(read: impl FnOnce(&str, &str, Bytes) -> Option<()> + Send + 
         Ok(Ok(Some(())) | Err(_)) => 0,
         Ok(Ok(None)) | Err(_) => UNTRIED,
     }
+}
+
+/// Has the kernel end this process with the thread that started it, and has it yield to others.
+#[cfg(target_os = "linux")]
+fn end_with_parent() -> io::Result<()> {
+    use rustix::process::{Signal, nice, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Where it can't be lowered, its limits still hold.
+    let _niceness = nice(NICE);
+    Ok(())
+}
+
+/// Elsewhere it is only its limits that end it.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+fn end_with_parent() -> io::Result<()> {
+    Ok(())
 }
 
 /// Sets the limits of this process.
