@@ -1,11 +1,14 @@
 //! Sitemaps that are bombs, loops, lies. The crawls here read sitemaps (`--sitemaps`).
 
 use std::fmt::Write as _;
+use std::io;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use whole_program::hostile::Expect::{Answers, AtMost, Decides, Never};
-use whole_program::hostile::http::{answer, coded, gzip, gzip_bomb, page, redirect, text, typed};
-use whole_program::hostile::{Ask, Scenario, Serve};
+use whole_program::hostile::http::{answer, coded, gzip, gzip_bomb, open_head, page, redirect, text, typed};
+use whole_program::hostile::{Ask, Scenario, Serve, Wire};
 
 use crate::crawl::{Plan, run};
 
@@ -254,4 +257,69 @@ fn hostile_sitemaps() {
     let options = &["--sitemaps", "--timeout", "4s", "--adaptive", "1"];
     // Maps by the thousand and maps of maps of maps end at limits.
     run(&Plan { options, exit: 10, ..Plan::new("sitemaps", SCENARIOS) });
+}
+
+/// Sitemaps that are fetched at the same time (docs/limits.md).
+const PLACES: usize = 32;
+/// Sitemaps of which a byte now and then is sent, so far.
+static SLOW: AtomicUsize = AtomicUsize::new(0);
+/// The sitemap of the host that does everything right was asked for.
+static IS_SERVED: AtomicBool = AtomicBool::new(false);
+
+/// A host whose sitemap comes to no end before the other host's was asked for.
+fn trickle(wire: &mut Wire) -> io::Result<()> {
+    loop {
+        let ask = wire.request()?;
+        match ask.path.as_str() {
+            "/robots.txt" => wire.send(text(format!("Sitemap: http://{}/map.xml\n", ask.host)))?,
+            "/map.xml" => {
+                wire.send(open_head(&[]))?;
+                SLOW.fetch_add(1, Ordering::SeqCst);
+                // Longer than the crawl may take.
+                for _ in (0..3_000).take_while(|_| !IS_SERVED.load(Ordering::SeqCst)) {
+                    wire.send(b"\n")?;
+                    wire.wait(Duration::from_millis(200));
+                }
+                return Ok(());
+            }
+            "/sitemap.xml" => wire.send(answer(404, &[], ""))?,
+            _ => wire.send(page("<title>Slow</title>"))?,
+        }
+    }
+}
+
+fn innocent(wire: &mut Wire) -> io::Result<()> {
+    loop {
+        let ask = wire.request()?;
+        match ask.path.as_str() {
+            "/robots.txt" => {
+                // It comes when the others have taken all places.
+                for _ in (0..300).take_while(|_| SLOW.load(Ordering::SeqCst) < PLACES) {
+                    wire.wait(Duration::from_millis(100));
+                }
+                wire.send(text(format!("Sitemap: http://{}/map.xml\n", ask.host)))?;
+            }
+            "/map.xml" => {
+                IS_SERVED.store(true, Ordering::SeqCst);
+                wire.send(text(format!("http://{}/found\n", ask.host)))?;
+            }
+            "/sitemap.xml" => wire.send(answer(404, &[], ""))?,
+            _ => wire.send(page("<title>Innocent</title>"))?,
+        }
+    }
+}
+
+#[test]
+fn hosts_that_send_their_sitemaps_slowly_hold_up_no_other_hosts() {
+    let expected = &[Answers("/", 200), Answers("/found", 200), Decides("/map.xml", "sitemap_read")];
+    let mut scenarios = vec![Scenario::everything("map-innocent", "text", Serve::Wire(innocent), expected)];
+    for n in 0..PLACES + 2 {
+        let name = format!("map-slow-{n}").leak();
+        scenarios.push(Scenario::everything(name, "body", Serve::Wire(trickle), &[Answers("/", 200)]));
+    }
+    // No request ends by its own time.
+    let options = &["--sitemaps", "--timeout", "10m", "--adaptive", "1"];
+    let limit = Duration::from_mins(4);
+    run(&Plan { options, limit, ..Plan::new("slow sitemaps", scenarios.leak()) });
+    assert!(SLOW.load(Ordering::SeqCst) >= PLACES, "the others took all places");
 }

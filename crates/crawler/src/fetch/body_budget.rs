@@ -100,6 +100,12 @@ enum Tier {
     Large,
 }
 
+/// Whether a body that has been under way since then, for at least five seconds, arrives slowly: `arrived` bytes came of it.
+pub(super) fn is_slow(since: Instant, arrived: u64) -> bool {
+    let held = instant().saturating_duration_since(since);
+    held >= UNDISTURBED && arrived < held.as_secs().saturating_mul(LEAST_RATE)
+}
+
 impl<'a> Claim<'a> {
     /// A claim of nothing yet. `announced` is Content-Length, `limit` the largest body, as sent and as decoded.
     pub(super) fn new(budget: &'a BodyBudget, announced: Option<u64>, limit: u64, codings: usize) -> Self {
@@ -151,11 +157,7 @@ impl<'a> Claim<'a> {
     pub(super) fn holds_up_others(&self) -> bool {
         let Some((since, before)) = self.since else { return false };
         let waiting = &self.budget.waiting[usize::from(self.tier == Tier::Large)];
-        let held = instant().saturating_duration_since(since);
-        let least = held.as_secs().saturating_mul(LEAST_RATE);
-        waiting.load(Ordering::Relaxed) > 0
-            && held >= UNDISTURBED
-            && self.arrived.saturating_sub(before) < least
+        waiting.load(Ordering::Relaxed) > 0 && is_slow(since, self.arrived.saturating_sub(before))
     }
 
     async fn rise_to(&mut self, tier: Tier, bytes: u64) {

@@ -29,7 +29,7 @@ use super::field_lines::field_lines;
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
 use super::response::is_whole_range;
-use super::spooling::{self, SpoolError, chunk};
+use super::spooling::{self, LOOK, SpoolError, chunk};
 use super::{
     DnsAnswer, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines,
     RequestKind, Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
@@ -132,9 +132,16 @@ impl HttpFetch {
         if let Some(spool) = &request.spool {
             let received = &mut progress.received;
             let read =
-                spooling::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received).await;
+                spooling::read(answer.body_mut(), limit, codings, self.spool_dir.as_deref(), received, spool)
+                    .await;
             let (body, is_over) = read.map_err(|error| match error {
                 SpoolError::Body(error) => self.broken_body(&url, &error),
+                SpoolError::InTheWay => {
+                    let detail = format!(
+                        "the body arrives at less than {LEAST_RATE} bytes a second, and sitemaps of other hosts wait until it ends"
+                    );
+                    FetchError::new(ErrorKind::Timeout, &detail)
+                }
                 SpoolError::File(error) => {
                     let detail = format!("no temporary file for the body: {error}");
                     FetchError::new(ErrorKind::Local, &detail)
@@ -545,9 +552,6 @@ impl From<ClientError> for Unread {
         Self::Client(error)
     }
 }
-
-/// How often a body that holds memory for which others may wait is looked at.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// As [`chunk`], unless the body is in the way of others.
 async fn chunk_in_turn(body: &mut Incoming, claim: &Claim<'_>) -> Result<Option<Bytes>, Unread> {

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
@@ -10,33 +11,50 @@ use super::decode::{Coding, codings, stream};
 
 /// Where the fetcher leaves the body of a response. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Spool(Arc<Mutex<Option<SpooledBody>>>);
+pub struct Spool {
+    body: Arc<Mutex<Option<SpooledBody>>>,
+    awaited: Arc<AtomicBool>,
+}
 
 impl Spool {
+    /// For a body that is given up if it arrives slowly while others wait for it to end, as `awaited` says.
+    pub fn in_turn(awaited: Arc<AtomicBool>) -> Self {
+        Self { awaited, ..Self::default() }
+    }
+
+    /// Whether others wait until the body has arrived.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.awaited.load(Ordering::Relaxed)
+    }
+
+    fn body(&self) -> MutexGuard<'_, Option<SpooledBody>> {
+        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes the body; none where the response holds it itself, or there was no response.
     pub fn take(&self) -> Option<SpooledBody> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.body().take()
     }
 
     /// How many bytes of the body were sent; none without one.
     pub fn sent(&self) -> Option<u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|body| body.sent)
+        self.body().as_ref().map(|body| body.sent)
     }
 
     /// The body as it was sent, from its beginning; none without one. What was opened before is at its beginning then, too.
     pub fn open(&self) -> Option<io::Result<Box<dyn BufRead + Send>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(|body| body.kept.open())
+        self.body().as_mut().map(|body| body.kept.open())
     }
 
     pub(super) fn put(&self, body: SpooledBody) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        *self.body() = Some(body);
     }
 }
 
 /// Two are the same if they share their body.
 impl PartialEq for Spool {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.body, &other.body)
     }
 }
 

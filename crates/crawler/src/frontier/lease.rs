@@ -1,5 +1,6 @@
 //! The plain values that the frontier returns and accepts: permits, leases, settlements, and figures.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -56,18 +57,31 @@ use crate::url::CrawlUrl;
 /// ```compile_fail,E0451
 /// # use crawler::frontier::{Lease, Permit};
 /// fn made(lease: Lease) -> Permit {
-///     Permit { lease, place: None }
+///     Permit { lease, place: None, awaited: None }
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Permit {
     lease: Lease,
     place: Option<Place>,
+    /// Whether other hosts wait until this request ends; none where none ever does.
+    awaited: Option<Arc<AtomicBool>>,
 }
 
 impl Permit {
     pub(super) fn new(lease: Lease) -> Self {
-        Self { lease, place: None }
+        Self { lease, place: None, awaited: None }
+    }
+
+    /// Tells the request whether other hosts wait until it ends.
+    #[must_use]
+    pub(super) fn in_turn(self, awaited: Arc<AtomicBool>) -> Self {
+        Self { awaited: Some(awaited), ..self }
+    }
+
+    /// Whether other hosts wait until the request ends: it is read again while it is under way.
+    pub(crate) fn awaited(&self) -> Arc<AtomicBool> {
+        self.awaited.as_ref().map(Arc::clone).unwrap_or_default()
     }
 
     /// What the permit is for.

@@ -54,6 +54,7 @@ pub use self::stored::{stored_host, stored_hosts};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::error::{form, lost};
@@ -116,6 +117,8 @@ pub struct Frontier<S> {
     queued: u64,
     in_flight: u64,
     sitemaps_leased: usize,
+    /// Whether a host was refused a sitemap since the last one ended, because enough of them are under way.
+    sitemaps_awaited: Arc<AtomicBool>,
     seen_loaded: usize,
     chunks_loaded: usize,
     ticks: u64,
@@ -198,6 +201,7 @@ impl<S: Store> Frontier<S> {
             queued: 0,
             in_flight: 0,
             sitemaps_leased: 0,
+            sitemaps_awaited: Arc::default(),
             seen_loaded: 0,
             chunks_loaded: 0,
             ticks: 0,
@@ -556,6 +560,7 @@ impl<S: Store> Frontier<S> {
         let id = lease.host;
         if leased == Leased::Sitemap {
             self.sitemaps_leased -= 1;
+            self.sitemaps_awaited.store(false, Ordering::Relaxed);
             if settlement.done {
                 host.sitemaps.pop_front();
             }

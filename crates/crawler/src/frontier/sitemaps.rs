@@ -1,6 +1,8 @@
 //! A host's sitemaps: fetched like its pages, before them. They are in the store as records; here is their
 //! order, 8 bytes for each: a robots.txt may name five hundred with a URL of a kilobyte each.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::error::form;
@@ -12,7 +14,7 @@ use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// Sitemaps that are fetched at the same time over all hosts: each may take 256 KiB of memory and 50 MiB of a temporary file.
-const AT_ONCE: usize = 4;
+pub(super) const AT_ONCE: usize = 32;
 
 impl<S: Store> Frontier<S> {
     /// Queues a sitemap by the fingerprint of its URL. Its record is written by the caller, with the same cut at the latest,
@@ -27,13 +29,18 @@ impl<S: Store> Frontier<S> {
         self.view.get(tree, key)
     }
 
-    /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first.
+    /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first, and the sitemaps under way are told
+    /// that others wait.
     pub(super) fn lease_sitemap(
         &mut self,
         id: HostId,
         rested: Option<Duration>,
     ) -> Result<Option<Permit>, StoreError> {
         if self.sitemaps_leased >= AT_ONCE {
+            let host = &self.hosts[id];
+            if !host.held && host.takes(Priority::First, self.open) && !host.sitemaps.is_empty() {
+                self.sitemaps_awaited.store(true, Ordering::Relaxed);
+            }
             return Ok(None);
         }
         loop {
@@ -54,7 +61,8 @@ impl<S: Store> Frontier<S> {
             };
             host.leased = Some(Leased::Sitemap);
             self.sitemaps_leased += 1;
-            return Ok(Some(self.permit(id, url, Work::Sitemap(Box::new(sitemap)), rested)));
+            let awaited = Arc::clone(&self.sitemaps_awaited);
+            return Ok(Some(self.permit(id, url, Work::Sitemap(Box::new(sitemap)), rested).in_turn(awaited)));
         }
     }
 }

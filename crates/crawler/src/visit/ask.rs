@@ -33,7 +33,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let booking = permit.lease().booking;
     let mut request = FetchRequest::new(permit, url.to_url(), purpose);
     request.headers = headers;
-    request.spool = (purpose == RequestKind::Sitemap).then(Spool::default);
+    request.spool = (purpose == RequestKind::Sitemap).then(|| Spool::in_turn(permit.awaited()));
     let spool = request.spool.clone();
     request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();

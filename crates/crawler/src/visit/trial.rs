@@ -13,8 +13,8 @@ use super::{Requested, VisitContext};
 use crate::clock::Now;
 use crate::consent::{ConsentCache, SiteFileStep, SiteStatements};
 use crate::fetch::{
-    BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Spool, SpooledBody,
-    Truncation,
+    BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Spool,
+    SpooledBody, Truncation,
 };
 use crate::frontier::{QueuedUrl, RobotsFetch};
 use crate::record::{RobotsEvidence, SiteFile};

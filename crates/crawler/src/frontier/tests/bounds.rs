@@ -246,9 +246,10 @@ fn many_urls_of_a_host_that_is_put_away_are_in_chunks_and_few_are_beside_its_rec
 }
 
 #[test]
-fn four_sitemaps_are_read_at_once_and_a_host_with_nothing_else_looks_again_soon() {
+fn some_sitemaps_are_fetched_at_once_and_a_host_with_nothing_else_looks_again_soon() {
+    let most = super::super::sitemaps::AT_ONCE;
     let mut frontier = open(&Arc::default(), FrontierLimits::default());
-    for host in 1..=6 {
+    for host in 1..=most + 2 {
         let url = CrawlUrl::parse(&format!("http://h{host}.example/sitemap.xml")).unwrap();
         let id = frontier.host_id(url.host()).unwrap();
         let fingerprint = url.fingerprint(&KEY);
@@ -257,16 +258,21 @@ fn four_sitemaps_are_read_at_once_and_a_host_with_nothing_else_looks_again_soon(
         frontier.put(Tree::Sitemaps, link_key(id, fingerprint), record.write().unwrap());
         frontier.send_sitemap(id, fingerprint);
     }
-    let mut permits: Vec<Permit> = (0..4).map(|_| frontier.lease(now(2_000)).unwrap().unwrap()).collect();
+    let mut permits: Vec<Permit> = (0..most).map(|_| frontier.lease(now(2_000)).unwrap().unwrap()).collect();
+    let is_awaited = |permits: &[Permit]| permits.iter().all(|each| each.awaited().load(Ordering::Relaxed));
+    assert!(!is_awaited(&permits[..1]), "each has its place");
     assert!(frontier.lease(now(2_000)).unwrap().is_none());
+    assert!(is_awaited(&permits), "two hosts wait");
     let turn = secs(2_000) + Duration::from_millis(250);
     assert_eq!(frontier.next_ready(), Some(turn));
     let later = Now { mono: turn, ..now(2_000) };
-    assert!(frontier.lease(later).unwrap().is_none(), "four are still being read");
+    assert!(frontier.lease(later).unwrap().is_none(), "all are still being fetched");
     for second in 2_001..2_003 {
         settle(&mut frontier, permits.pop().unwrap(), true, None);
+        assert!(!is_awaited(&permits[..1]), "there is a place again");
         permits.insert(0, frontier.lease(now(second)).unwrap().unwrap());
         assert!(frontier.lease(now(second)).unwrap().is_none());
+        assert_eq!(is_awaited(&permits), second == 2_001, "one host still waits, and then none");
     }
 }
 
