@@ -158,7 +158,9 @@ fn the_process_that_reads_a_pdf_file_takes_less_than_96_mb() {
     let object = |n| format!("{n} 0 obj\n<< /A {n} /B [{n}] >>\nendobj\n");
     let many = (0..200_000).map(object).collect::<Vec<_>>().concat();
     let endless = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
+    let good = "Words of a file that can be read";
     for (name, file) in [
+        ("a file that can be read", pdf(good)),
         ("a stream of 700 MB", inflating_pdf()),
         ("forms in forms that write much", pdf_with("", page, &forms(8, 10, font.repeat(2_000)))),
         ("forms 2,000 deep", pdf_with("", page, &forms(2_000, 1, font.to_owned()))),
@@ -166,10 +168,19 @@ fn the_process_that_reads_a_pdf_file_takes_less_than_96_mb() {
         ("many objects", format!("%PDF-1.4\n{many}trailer\n<< /Root 1 0 R >>\n%%EOF").into_bytes()),
         ("pages in a circle", endless.into_bytes()),
     ] {
-        let running = Crawl::new([PDF_ARGUMENT]).stdin(file).start();
-        let watch = Watch::over(running.pid());
-        let output = running.wait(PATIENCE);
-        let peak = watch.end();
+        // A process may end before the watch has looked at it.
+        let measured = (0..100).find_map(|_| {
+            let running = Crawl::new([PDF_ARGUMENT]).stdin(file.clone()).start();
+            let watch = Watch::over(running.pid());
+            let output = running.wait(PATIENCE);
+            let peak = watch.end();
+            (peak.0 > 0).then_some((output, peak))
+        });
+        let (output, peak) = measured.expect("the process is there to be watched");
         assert!(peak.0 < 96_000_000, "{name}: {peak}, {output:?}");
+        // That of a wrong argument.
+        assert_ne!(output.code, Some(2), "{name}: {output}");
+        let is_good = name == "a file that can be read";
+        assert_eq!(output.code == Some(0) && output.stdout.contains(good), is_good, "{name}: {output}");
     }
 }
