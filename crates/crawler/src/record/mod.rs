@@ -58,7 +58,7 @@ pub(crate) use self::uncommitted::Uncommitted;
 pub use self::unread_text::UnreadText;
 #[cfg(feature = "search")]
 pub(crate) use self::unread_text::{
-    WaitingPdf, clear_waiting_pdfs, has_unread_texts, pdf_outcome, waiting_pdfs,
+    WaitingPdf, clear_waiting_pdfs, has_unread_texts, pdf_outcome, waiting_pdfs, waiting_pdfs_after,
 };
 pub(crate) use self::unread_text::{clear_unread_texts, pdf_was_read, unread_text, unread_texts};
 pub use self::withdrawal::Withdrawal;

@@ -108,7 +108,15 @@ impl WaitingPdf {
 pub(crate) fn waiting_pdfs<S: Store + ?Sized>(
     store: &S,
 ) -> impl Iterator<Item = Result<WaitingPdf, StoreError>> + '_ {
-    store.scan(Tree::Meta, WAITING).map(|pair| {
+    waiting_pdfs_after(store, &[])
+}
+
+/// The files that wait, by URL, of those whose URL is greater than `after` byte by byte.
+pub(crate) fn waiting_pdfs_after<'s, S: Store + ?Sized>(
+    store: &'s S,
+    after: &[u8],
+) -> impl Iterator<Item = Result<WaitingPdf, StoreError>> + use<'s, S> {
+    store.scan_after(Tree::Meta, WAITING, &[WAITING, after].concat()).map(|pair| {
         let (key, value) = pair?;
         let damaged = || StoreError::Unreadable {
             tree: Tree::Meta.name(),

@@ -11,17 +11,17 @@ use super::document::{Document, Kind, kind};
 use super::pdf::Running;
 use crate::causes::with_causes;
 use crate::page_store;
-use crate::record::{PageRecord, UnreadText, WaitingPdf, waiting_pdfs};
+use crate::record::{PageRecord, UnreadText, WaitingPdf, waiting_pdfs_after};
 use crate::store::{AnyStore, Store, StoreError};
 
 /// Files that are taken from the database at once, and the most of one host among them: each host has its turn.
 const AT_ONCE: usize = 256;
 const OF_ONE_HOST: usize = 16;
 
-/// Files that may be read in vain once the crawl is over: five minutes of processor time. The next run reads the others.
-const IN_VAIN_AT_END: u64 = 30;
+/// Files that may fail to be read once the crawl is over: five minutes of processor time. The next run reads the others.
+const FAILURES_AT_END: u64 = 30;
 
-/// Memory of the crawl, in bytes, up to which a file is read beside it. The process that reads it takes up to 96 MB more.
+/// A PDF is read only while the crawl's own resident memory is below this, in bytes. The process that reads it takes up to 96 MB more.
 const BESIDE: u64 = 190 << 20;
 
 /// How soon to look again whether there is so much memory.
@@ -110,14 +110,8 @@ impl Later {
     ) -> std::io::Result<Self> {
         let running = archive.running_pdf().map(Arc::clone);
         let told = Arc::new(Told { running, ..Told::default() });
-        let reading = Reading {
-            archive,
-            database,
-            hand_on,
-            told: Arc::clone(&told),
-            read: HashMap::new(),
-            last: String::new(),
-        };
+        let reading =
+            Reading { archive, database, hand_on, told: Arc::clone(&told), queue: Queue::default() };
         let run = move || {
             let told = Arc::clone(&reading.told);
             let count = reading.run();
@@ -168,10 +162,73 @@ struct Reading {
     database: Weak<dyn Store>,
     hand_on: HandOn,
     told: Arc<Told>,
-    /// The versions that were read and still wait in the database, with their times.
-    read: HashMap<String, i64>,
-    /// The last URL that was taken from the database.
+    queue: Queue,
+}
+
+/// What was taken of the files that wait in the database.
+#[derive(Debug, Default)]
+struct Queue {
+    /// The versions that were read and may still wait in the database, by URL.
+    read: HashMap<String, WaitingPdf>,
+    /// The last URL that was taken.
     last: String,
+}
+
+impl Queue {
+    /// Some of the files that wait, those of different hosts in turn. Cost: a step for each of them and of those that were read lately, and a seek
+    /// for each host; others of the same hosts are passed over at once.
+    fn some<S: Store + ?Sized>(&mut self, database: &S) -> Result<VecDeque<WaitingPdf>, StoreError> {
+        let mut still = HashMap::new();
+        for (url, waiting) in std::mem::take(&mut self.read) {
+            if waiting.waits(database)? {
+                still.insert(url, waiting);
+            }
+        }
+        self.read = still;
+        let mut hosts = self.behind(database, self.last.as_bytes())?;
+        if hosts.files == 0 {
+            hosts = self.behind(database, &[])?;
+        }
+        if let Some(last) = hosts.last() {
+            last.clone_into(&mut self.last);
+        }
+        Ok(hosts.in_turn())
+    }
+
+    /// As many files as are taken at once, of those behind a URL.
+    fn behind<S: Store + ?Sized>(&self, database: &S, after: &[u8]) -> Result<Hosts, StoreError> {
+        let mut hosts = Hosts::default();
+        let mut after = after.to_vec();
+        'hosts: loop {
+            for waiting in waiting_pdfs_after(database, &after) {
+                let waiting = waiting?;
+                if self.read.get(&waiting.url) == Some(&waiting) {
+                    continue;
+                }
+                let end = end_of_site(&waiting.url);
+                match hosts.add(waiting) {
+                    Added::One => {}
+                    Added::EnoughOfHost => {
+                        after = end;
+                        continue 'hosts;
+                    }
+                    Added::Enough => return Ok(hosts),
+                }
+            }
+            return Ok(hosts);
+        }
+    }
+
+    fn was_read(&mut self, waiting: WaitingPdf) {
+        self.read.insert(waiting.url.clone(), waiting);
+    }
+}
+
+/// What is greater than each URL of a scheme, host and port, and less than those of the next one: a URL has ASCII characters only.
+fn end_of_site(url: &str) -> Vec<u8> {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at + 1);
+    [url.get(..end).unwrap_or(url).as_bytes(), &[0xff]].concat()
 }
 
 impl Reading {
@@ -190,7 +247,7 @@ impl Reading {
         loop {
             self.told.state().is_new = false;
             let Some(database) = self.database.upgrade() else { return Ok(()) };
-            let some = self.some(&database)?;
+            let some = self.queue.some(&*database)?;
             drop(database);
             if some.is_empty() {
                 let idle = |state: &State| state.goal == Goal::Run && !state.is_new;
@@ -207,7 +264,7 @@ impl Reading {
                     Goal::Leave => return Ok(()),
                     Goal::ReadAll => {
                         let slow = self.archive.count.slow;
-                        if slow - *slow_before.get_or_insert(slow) >= IN_VAIN_AT_END {
+                        if slow - *slow_before.get_or_insert(slow) >= FAILURES_AT_END {
                             return Ok(());
                         }
                     }
@@ -221,28 +278,6 @@ impl Reading {
                 }
             }
         }
-    }
-
-    /// Some of the files that wait, those of different hosts in turn. Cost: a scan of all that wait.
-    fn some(&mut self, database: &AnyStore) -> Result<VecDeque<WaitingPdf>, StoreError> {
-        let (mut behind, mut before) = (Hosts::default(), Hosts::default());
-        let mut still = HashMap::new();
-        for waiting in waiting_pdfs(database) {
-            let waiting = waiting?;
-            if self.read.get(&waiting.url) == Some(&waiting.fetched) {
-                still.insert(waiting.url, waiting.fetched);
-            } else if waiting.url > self.last {
-                behind.add(waiting);
-            } else {
-                before.add(waiting);
-            }
-        }
-        self.read = still;
-        let hosts = if behind.files == 0 { before } else { behind };
-        if let Some(last) = hosts.last() {
-            last.clone_into(&mut self.last);
-        }
-        Ok(hosts.in_turn())
     }
 
     /// Waits until the crawl takes little enough memory, while it goes on.
@@ -261,12 +296,12 @@ impl Reading {
                 Text::None(because) => unread = because,
                 // Stopped, or the disk is full: it still waits.
                 Text::Left => {
-                    self.read.insert(waiting.url, waiting.fetched);
+                    self.queue.was_read(waiting);
                     return true;
                 }
             }
         }
-        self.read.insert(waiting.url.clone(), waiting.fetched);
+        self.queue.was_read(waiting.clone());
         (self.hand_on)(ReadPdf { waiting, document, unread })
     }
 }
@@ -292,22 +327,34 @@ struct Hosts {
     files: usize,
 }
 
+/// What became of a file that was to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Added {
+    /// It was.
+    One,
+    /// There are enough of its host.
+    EnoughOfHost,
+    /// There are enough of all.
+    Enough,
+}
+
 impl Hosts {
-    fn add(&mut self, waiting: WaitingPdf) {
+    fn add(&mut self, waiting: WaitingPdf) -> Added {
         if self.files >= AT_ONCE {
-            return;
+            return Added::Enough;
         }
         // They come by URL, so those of a host follow each other, but for its scheme.
         match self.hosts.last_mut() {
             Some((host, files)) if *host == waiting.host => {
                 if files.len() >= OF_ONE_HOST {
-                    return;
+                    return Added::EnoughOfHost;
                 }
                 files.push(waiting);
             }
             _ => self.hosts.push((waiting.host, vec![waiting])),
         }
         self.files += 1;
+        Added::One
     }
 
     fn last(&self) -> Option<&str> {
@@ -332,8 +379,12 @@ fn resident() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::ids::HostId;
+    use crate::record::pdf_was_read;
+    use crate::store::{MemoryStore, Pair, Tree, Write};
     use crate::url::Fingerprint;
 
     fn waiting(host: u32, url: &str) -> WaitingPdf {
@@ -367,6 +418,96 @@ mod tests {
         let files = hosts.in_turn();
         assert_eq!(files.len(), AT_ONCE);
         assert_eq!(files.iter().filter(|file| file.host == HostId(1)).count(), OF_ONE_HOST);
+    }
+
+    /// A store in memory that counts the entries that its scans give.
+    #[derive(Debug, Default)]
+    struct Steps {
+        store: MemoryStore,
+        steps: Arc<AtomicUsize>,
+    }
+
+    impl Store for Steps {
+        fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+            self.store.get(tree, key)
+        }
+
+        fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+            self.store.last(tree, prefix)
+        }
+
+        fn scan(
+            &self,
+            tree: Tree,
+            prefix: &[u8],
+        ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+            self.scan_after(tree, prefix, &[])
+        }
+
+        fn scan_after(
+            &self,
+            tree: Tree,
+            prefix: &[u8],
+            after: &[u8],
+        ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+            let step = |_: &Result<Pair, StoreError>| {
+                self.steps.fetch_add(1, Ordering::Relaxed);
+            };
+            Box::new(self.store.scan_after(tree, prefix, after).inspect(step))
+        }
+
+        fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+            self.store.commit(writes)
+        }
+    }
+
+    #[test]
+    fn a_host_with_very_many_files_costs_a_few_steps_for_each() {
+        const FILES: usize = 2_000;
+        let store = Steps::default();
+        let mut urls: Vec<String> = (0..FILES).map(|n| format!("http://b.test/{n:05}")).collect();
+        urls.extend(
+            ["http://a.test/1", "http://b.test:8080/1", "http://c.test/1", "https://b.test/1"]
+                .map(str::to_owned),
+        );
+        let host = |url: &str| match url {
+            _ if url.starts_with("http://b.test/") => 1,
+            _ => 2 + url.len() as u32,
+        };
+        store.commit(urls.iter().map(|url| waiting(host(url), url).enter()).collect()).unwrap();
+        let (mut queue, mut met) = (Queue::default(), Vec::new());
+        let mut batches = 0;
+        loop {
+            let some = queue.some(&store).unwrap();
+            if some.is_empty() {
+                break;
+            }
+            batches += 1;
+            assert!(batches <= FILES, "a batch has at least one");
+            if batches == 1 {
+                assert!(
+                    some.iter().any(|file| file.url == "https://b.test/1"),
+                    "hosts behind it come in the first batch"
+                );
+            }
+            for file in some {
+                met.push(file.url.clone());
+                // Half of them are still to be committed when the next ones are taken.
+                if met.len() % 2 == 0 {
+                    store.commit(pdf_was_read(&file.url, None).to_vec()).unwrap();
+                }
+                queue.was_read(file);
+            }
+            let late: Vec<_> = queue.read.keys().take(8).cloned().collect();
+            for url in late {
+                store.commit(pdf_was_read(&url, None).to_vec()).unwrap();
+            }
+        }
+        met.sort_unstable();
+        urls.sort_unstable();
+        assert_eq!(met, urls, "each is read once");
+        let steps = store.steps.load(Ordering::Relaxed);
+        assert!(steps < 10 * FILES, "{steps} steps for {FILES} files");
     }
 
     #[test]

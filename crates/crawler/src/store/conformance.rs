@@ -53,6 +53,17 @@ fn scans_are_ordered_and_bounded_by_their_prefix<S: Store>(store: &S) {
     let last = store.last(Tree::Queue, &[2]).expect("last answers");
     assert_eq!(last.map(|pair| pair.0).as_deref(), Some(&[2, 0xff, 0xff][..]));
     assert_eq!(store.last(Tree::Queue, &[9]).expect("last answers"), None);
+    for (after, expected) in [
+        (&[][..], &[&[2][..], &[2, 0], &[2, 9, 9], &[2, 0xff, 0xff]][..]),
+        (&[1, 0xff], &[&[2], &[2, 0], &[2, 9, 9], &[2, 0xff, 0xff]]),
+        (&[2], &[&[2, 0], &[2, 9, 9], &[2, 0xff, 0xff]]),
+        (&[2, 1], &[&[2, 9, 9], &[2, 0xff, 0xff]]),
+        (&[2, 0xff, 0xff], &[]),
+        (&[3], &[]),
+    ] {
+        let found = store.scan_after(Tree::Queue, &[2], after).map(|pair| pair.expect("scan answers").0);
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{after:?}");
+    }
 }
 
 fn the_floor_of_a_key_is_the_greatest_that_isnt_above_it<S: Store>(store: &S) {

@@ -146,6 +146,19 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_>;
 
+    /// As [`scan`](Self::scan), of the keys that are greater than `after`. By default it costs a scan of all of them.
+    fn scan_after(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+        after: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        let after = after.to_vec();
+        let is_behind =
+            move |pair: &Result<Pair, StoreError>| pair.as_ref().map_or(true, |(key, _)| *key > after);
+        Box::new(self.scan(tree, prefix).filter(is_behind))
+    }
+
     /// The entry with the greatest key that isn't above this one.
     fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
         floor_by_scans(self, tree, key)
@@ -208,6 +221,15 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
         (**self).scan(tree, prefix)
+    }
+
+    fn scan_after(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+        after: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        (**self).scan_after(tree, prefix, after)
     }
 
     fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {

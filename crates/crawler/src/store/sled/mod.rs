@@ -14,6 +14,7 @@ pub use self::guard::is_caught;
 pub use self::snapshot::Snapshot;
 
 use std::fs::{self, File, TryLockError};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -410,6 +411,26 @@ impl Store for SledStore {
             }
             None => Box::new(pairs),
         }
+    }
+
+    fn scan_after(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+        after: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        let tree = match self.tree(tree) {
+            Ok(tree) => tree,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
+        };
+        let prefix = prefix.to_vec();
+        let start =
+            if *after < *prefix { Bound::Included(prefix.clone()) } else { Bound::Excluded(after.to_vec()) };
+        let pairs = tree.range::<Vec<u8>, _>((start, Bound::Unbounded));
+        let has_prefix = move |pair: &Result<Pair, StoreError>| {
+            pair.as_ref().map_or(true, |(key, _)| key.starts_with(&prefix))
+        };
+        Box::new(Guarded::over(&self.path, tree, pairs, false).take_while(has_prefix))
     }
 
     fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
