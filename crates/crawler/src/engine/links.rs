@@ -66,7 +66,7 @@ struct Skip {
 }
 
 /// Entries about skipped links that are made at a time.
-const SKIPS_AT_ONCE: usize = 16_384;
+const SKIPS_AT_ONCE: usize = 2_048;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     #[expect(clippy::too_many_arguments, reason = "what is known of one page")]
