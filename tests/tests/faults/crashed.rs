@@ -98,7 +98,7 @@ fn a_page_that_ends_the_process_is_skipped_and_all_others_are_crawled() {
     // Whoever wants it tried again has it tried alone again.
     let ended = aborting(scene.resume().args(["--retry-crashed"])).run();
     ended.expect(13);
-    assert!(ended.stderr.contains("trying 1 URL again"), "{ended}");
+    assert!(ended.stderr.contains("retrying 1 URL that crashed the process"), "{ended}");
     assert_eq!((crashed(&scene), asked(&scene, url)), (vec![url.to_owned()], 3));
 
     // With a program that survives it, it is a page as any other.

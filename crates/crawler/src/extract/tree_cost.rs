@@ -12,7 +12,7 @@ use super::tags::{self, StartTag, TagSink};
 
 /// Nodes that one misnested end tag can make: eight rounds of the adoption agency, four copies in each.
 const MISNESTED: usize = 32;
-/// So many attributes take the memory of a node, about.
+/// Attributes that take about the memory of one node.
 const ATTRIBUTES_A_NODE: usize = 4;
 /// So many comparisons of names take the time in which a node is made, about. Each attribute of a tag is compared with those before it.
 const COMPARISONS_A_NODE: usize = 4096;

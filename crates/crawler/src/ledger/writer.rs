@@ -268,7 +268,7 @@ fn fill(filling: &mut Filling, there: usize, write: impl Fn(usize) -> Vec<u8>) -
 /// Fewer entries in a value may share most of it.
 const FEW: usize = 8;
 
-/// Texts that are so many times longer than their value are mostly the same.
+/// If the raw texts are this many times larger than the packed value, the entries share most of it.
 const SHARING: usize = 5;
 
 /// Bytes of the numbers of an entry about a link, at most.

@@ -336,7 +336,7 @@ fn skipped(report: &Report) -> Markup {
             (urls(report.summary.totals.skipped)) " found and not fetched, each counted once. "
             code { "crawl show DIR skipped" } " lists them with the line, tag or limit that decided."
             @if report.summary.skipped_not_listed > 0 {
-                " " (urls(report.summary.skipped_not_listed)) " more only counted with the pages and sitemaps that name them, since a page may add only so much to the database."
+                " " (urls(report.summary.skipped_not_listed)) " more are only counted, not listed: a page may add only so much to the database (column skipped_not_listed)."
             }
         }
         (table("Reason", "URLs", &report.summary.skipped, in_words))

@@ -145,7 +145,7 @@ impl Archive {
         };
         match read {
             Ok(text) => {
-                self.sites.was_read(&site);
+                self.sites.succeeded(&site);
                 Text::Read(Box::new(text))
             }
             Err(NotRead::Stopped) => Text::Left,
@@ -153,7 +153,7 @@ impl Archive {
                 self.count.unread += 1;
                 if unread.limit().is_some() {
                     self.count.slow += 1;
-                    self.sites.was_in_vain(site);
+                    self.sites.failed(site);
                 }
                 Text::None(Some(unread))
             }

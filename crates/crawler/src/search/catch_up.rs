@@ -1,5 +1,5 @@
-//! Builds the index from records and archive: all of it, or what a crash interrupted. Only who asks for a whole index waits for PDF files;
-//! otherwise they are entered as such that wait.
+//! Builds the index from records and archive: all of it, or what a crash interrupted. Only `crawl index` reads PDF files here; otherwise they
+//! are queued.
 
 use std::path::Path;
 

@@ -62,7 +62,7 @@ pub(super) enum NotRead {
     Stopped,
 }
 
-/// The process that reads a file, for who stops it from another thread.
+/// The running reader process; lets another thread kill it.
 #[derive(Debug, Default)]
 pub(super) struct Running(Mutex<State>);
 

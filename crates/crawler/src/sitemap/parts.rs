@@ -87,7 +87,11 @@ impl<'a, 'g> Parts<'a, 'g> {
             sort(&mut part);
             self.is_over |= !(self.give)(form, part);
         }
-        if self.is_over { Err(Fault::Broken("nobody reads it any more".to_owned())) } else { Ok(()) }
+        if self.is_over {
+            Err(Fault::Broken("the crawl stopped before it was read to the end".to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     /// How many entries had a URL that could be requested, whatever its length.

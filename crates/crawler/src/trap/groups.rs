@@ -401,7 +401,7 @@ impl Group {
     }
 
     /// Takes in a page of the group. A copy of what one of the group's own pages said lengthens a row; one of another page neither lengthens nor
-    /// ends it. Which of them it is is known only of a group that said little.
+    /// ends it. Only for a group with at most 8 new pages do we know which of the two it is.
     fn page(&mut self, said: Said) {
         self.pages = self.pages.saturating_add(1);
         match said {

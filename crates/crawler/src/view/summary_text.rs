@@ -44,7 +44,9 @@ impl Summary {
         page.counts(&format!("Skipped: {}", urls(self.totals.skipped)), &self.skipped)?;
         if self.skipped_not_listed > 0 {
             let count = urls(self.skipped_not_listed);
-            page.line(&format!("  and {count} only counted (column skipped_not_listed of table pages)"))?;
+            page.line(&format!(
+                "  and {count} more that no table lists (column skipped_not_listed of pages)"
+            ))?;
         }
         if !self.limits.is_empty() {
             page.counts("Limits reached", &self.limits)?;

@@ -2,7 +2,7 @@
 //! 2,000 characters each, through `<base>`.
 //!
 //! Everything is counted as it is stored, compressed: the record and the links of the page first, then each URL that is queued for it, then
-//! the entries of the ledger about links that are skipped, if all of it takes no more than two fifths with them. So URLs that are
+//! the entries of the ledger about links that are skipped, as long as the total stays within two fifths of the budget. So URLs that are
 //! followed never lack space because of evidence, and evidence takes no more on the disk either, where sled needs up to two and a half times the bytes of its
 //! values. `docs/limits.md`, "What a page may add".
 
@@ -14,10 +14,10 @@ const FOR_EACH_BYTE: usize = 4;
 /// Bytes for any response.
 const FOR_ANY: usize = 64 * 1024;
 
-/// What a queued URL takes beside what is in no other one: its fingerprint, and what the compressed chunk has for each.
+/// Bytes that a queued URL takes besides its own text: its fingerprint and its share of the compressed chunk.
 const QUEUED: usize = 10;
 
-/// URLs of a compressed value, which has what they begin with once.
+/// URLs in one compressed chunk: a common prefix is stored once per chunk.
 const SHARING: usize = 24;
 
 /// What a host takes that wasn't known.
@@ -63,7 +63,7 @@ impl Growth {
         self.used = self.used.saturating_add(bytes);
     }
 
-    /// Counts bytes of which no more will be stored.
+    /// Counts an upper bound; [`Growth::correct`] replaces it.
     pub fn estimate(&mut self, bytes: usize) {
         self.add(bytes);
         self.estimated = self.estimated.saturating_add(bytes);

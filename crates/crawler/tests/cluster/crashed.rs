@@ -45,7 +45,7 @@ fn a_page_that_ends_the_process_costs_one_worker() {
     // Tried again, by a program that survives it.
     let resumed = run(&["cluster", "resume", &url, "--retry-crashed"]);
     let said = text(&resumed);
-    assert!(resumed.status.success() && said.contains("trying 1 URL again"), "{said}");
+    assert!(resumed.status.success() && said.contains("retrying 1 URL that crashed the process"), "{said}");
     assert_eq!(Worker::start(&url, dir.path(), "four").code(), Some(0));
     assert_eq!((crashed().len(), rows(&url, "pages").len()), (0, truth));
     {

@@ -182,7 +182,7 @@ pub(crate) struct ResumeArgs {
     /// Continue a crawl that was moved to a directory, which is deleted or never continued
     #[arg(long, help_heading = "Cluster")]
     take_back: bool,
-    /// Try URLs again whose reading ended a process (`crashed`), each alone first
+    /// Retry URLs whose body crashed the process (`crashed`); each is first read in a process of its own
     #[arg(long, help_heading = "Limits")]
     retry_crashed: bool,
 }
@@ -642,7 +642,7 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
                 RecrawlError::Partitions(error) => at_rest_error(error),
                 _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
             })?;
-        console.note(&format!("trying {} again whose reading ended a process", count(queued, "URL")));
+        console.note(&format!("retrying {} that crashed the process", count(queued, "URL")));
     }
     let before = continue_with(&args.database, &args.limits, args.take_back)?;
     let text = if console.json {

@@ -226,7 +226,7 @@ fn report(built: Built, what: &str, console: Console) {
     }
     if built.slow > 0 {
         console.warning(&format!(
-            "of these, PDF files that take too long or too much memory, or are of a site with several of them: {}",
+            "of these, PDF files over the limit of time or memory, or skipped because several of their site were: {}",
             built.slow
         ));
     }

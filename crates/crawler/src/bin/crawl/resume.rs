@@ -30,7 +30,7 @@ pub(crate) struct ResumeArgs {
     /// Revisit pages last visited at least this long ago: `crawl recrawl DIR --older-than AGE`
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
-    /// Try URLs again whose reading ended a process (`crashed`), each alone first
+    /// Retry URLs whose body crashed the process (`crashed`); each is first read in a process of its own
     #[arg(long, help_heading = "Limits")]
     retry_crashed: bool,
     #[command(flatten)]
@@ -136,7 +136,7 @@ pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> any
     }
     if crashed {
         let queued = job.retry_crashed(now).map_err(|error| crawling::with_exit_code(&error))?;
-        console.note(&format!("trying {} again whose reading ended a process", count(queued, "URL")));
+        console.note(&format!("retrying {} that crashed the process", count(queued, "URL")));
     }
     // The directory is locked: no visitor comes in between.
     #[cfg(feature = "serve")]

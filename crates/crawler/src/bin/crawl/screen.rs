@@ -16,7 +16,7 @@ use crate::terminal::Console;
 /// Bytes of lines that may wait to be written.
 const MOST: usize = 4 << 20;
 
-/// How long the crawl waits for space, once: after that lines are omitted until half of them are written.
+/// How long a caller may wait for space. After one such wait, lines are dropped until the queue is half empty.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the end waits for a line to be written.
@@ -50,7 +50,7 @@ struct Waiting {
     /// Lines weren't written in time: nobody waits for space any more.
     is_stuck: bool,
     omitted: u64,
-    /// Calls of the thread that have ended.
+    /// Number of writes finished, to see whether the reader makes progress.
     written: u64,
     is_over: bool,
     has_ended: bool,
