@@ -88,7 +88,7 @@ impl Kept {
 }
 
 impl SpooledBody {
-    /// A body in memory as it was sent. `content_encoding` is the field of that name; codings that can't be undone are left.
+    /// A body in memory as it was sent. `content_encoding` is the field of that name; codings that can't be undone are kept.
     pub fn in_memory(wire: Bytes, content_encoding: Option<&str>) -> Self {
         let codings = codings(content_encoding.into_iter()).unwrap_or_default();
         Self { sent: wire.len() as u64, codings, kept: Kept::Memory(wire) }

@@ -29,8 +29,8 @@ impl<S: Store> Frontier<S> {
         self.view.get(tree, key)
     }
 
-    /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first, and the sitemaps under way are told
-    /// that others wait.
+    /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first, and the permits of those under way
+    /// say that others wait.
     pub(super) fn lease_sitemap(
         &mut self,
         id: HostId,
