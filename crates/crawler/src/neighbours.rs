@@ -170,7 +170,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {
     let mut options = nofollow::options();
     options.create(true).truncate(false).read(true).write(true).mode(0o600);
     let mut file = options.open(path).map_err(nofollow::explain)?;
-    // Reading a named pipe could wait for ever.
+    // Reading a named pipe could wait forever.
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no file"));
     }
