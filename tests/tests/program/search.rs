@@ -334,7 +334,7 @@ fn whole(scene: &Scene) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn an_index_after_many_kills_is_as_good_as_a_rebuilt_one() {
-    const PAGES: usize = 160;
+    const PAGES: usize = 320;
     let mut sites = Sites::new();
     for host in ["a.test", "b.test"] {
         let links: Vec<String> = (1..PAGES).map(|n| format!("<li><a href=/{n}>{n}</a>")).collect();
