@@ -369,3 +369,104 @@ fn explain_and_robots_take_the_directory_first_or_last() {
     let neither = Crawl::new(["explain", X, X]).run();
     assert!(neither.code != Some(0) && neither.stderr.contains("crawl explain DIR URL"), "{neither}");
 }
+
+#[test]
+fn of_several_links_the_one_that_got_furthest_is_explained() {
+    let robots = Answer::robots(Rules::default().deny("/x"));
+    // The form is found after robots.txt has denied the link.
+    let scene = Scene::new(
+        Sites::new()
+            .page("a.test", "/", html("<a href=/x>x</a> <a href=/b>b</a>"))
+            .page("a.test", "/b", html("<a href=/c>c</a>"))
+            .page("a.test", "/c", html("<form action=/x></form>"))
+            .page("a.test", "/x", html("x"))
+            .page("a.test", "/robots.txt", robots),
+    );
+    scene.crawl().args(["--ledger", "full"]).run();
+    let skips: Vec<_> = story(&scene, X)["decisions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|row| row["decision"] == "skipped")
+        .map(|row| row["layer"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(skips, ["robots", "scope"], "the form comes last");
+    let answer = says(&scene, X, "a robots.txt that allows it");
+    assert!(answer.contains("robots.txt denies it: line 2: Disallow: /x"), "{answer}");
+    scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/y")));
+    assert!(has(&new_crawl(&scene, "http://a.test/", &[]), X));
+}
+
+#[test]
+fn a_seed_that_is_skipped_is_called_a_seed() {
+    let scene =
+        Scene::new(site("x").page("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/"))));
+    scene.crawl().run();
+    let url = "http://a.test/";
+    assert_eq!(fate(&scene, url), "skipped");
+    let found = story(&scene, url)["found"].clone();
+    assert_eq!(found, serde_json::json!([{"url": url, "by": "seed"}]));
+    let text = scene.look("explain", &[url]).expect(1).stdout.clone();
+    assert!(!text.contains("it isn't a seed"), "{text}");
+}
+
+#[test]
+fn what_a_limit_cut_off_is_fetched_with_a_higher_one() {
+    let long = format!("{}<a href=/end>end</a>", "<p>text</p>".repeat(4_000));
+    let scene = Scene::new(site(&long).page("a.test", "/end", html("end")));
+    scene.crawl().args(["--max-body", "20KiB"]).run();
+    let answer = says(&scene, X, "for the rest: a higher limits.max_body in DIR/crawl.toml");
+    assert!(answer.contains("read in part: limits.max_body was reached"), "{answer}");
+    let end = "http://a.test/end";
+    assert_eq!(fate(&scene, end), "unseen");
+    let file = scene.out().join("crawl.toml");
+    let text = std::fs::read_to_string(&file).expect("the settings are there");
+    let line = text.lines().find(|line| line.starts_with("max_body = ")).expect("the limit is there");
+    std::fs::write(&file, text.replace(line, "max_body = \"1MiB\"")).expect("the settings can be written");
+    revisit(&scene);
+    assert_eq!(fate(&scene, end), "fetched");
+    assert!(!story(&scene, X)["answer"].to_string().contains("read in part"));
+}
+
+#[test]
+fn what_was_removed_comes_back_in_a_new_crawl_alone() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().run();
+    scene.look("forget", &["--regex", "^http://a[.]test/[xz]$", "--reason", "asked for"]).expect(0);
+    let answer = says(&scene, X, "a new crawl in another directory");
+    assert!(answer.contains("removed with `crawl forget`") && answer.contains("asked for"), "{answer}");
+    assert!(!story(&scene, X)["change"].to_string().contains("--revisit"));
+    // It was never fetched, and never will be.
+    let answer = says(&scene, "http://a.test/z", "a new crawl in another directory");
+    assert!(answer.contains("`crawl forget` keeps it out"), "{answer}");
+    revisit(&scene);
+    assert!(story(&scene, X)["answer"].to_string().contains("removed with `crawl forget`"));
+    assert!(has(&new_crawl(&scene, "http://a.test/", &[]), X));
+}
+
+#[test]
+fn a_blocked_address_is_opened_by_the_option_that_is_named() {
+    let scene = Scene::new(site("x"));
+    let url = format!("http://127.0.0.1:{}/", scene.server.address().port());
+    scene.server.change("a.test", "/", html(&format!("<a href={url}>local</a>")));
+    scene.crawl().args(["--scope", "any"]).run();
+    assert_eq!(fate(&scene, &url), "failed");
+    let answer = says(&scene, &url, "`crawl resume DIR --revisit 0s --allow-net 127.0.0.1/32`");
+    assert!(
+        answer.starts_with("not fetched: no connection was made: 127.0.0.1 is a loopback address"),
+        "{answer}"
+    );
+    scene.resume().args(["--revisit", "0s", "--allow-net", "127.0.0.1/32"]).run();
+    assert_ne!(fate(&scene, &url), "failed");
+}
+
+#[test]
+fn the_commands_that_are_advised_name_the_directory() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().args(["--max-pages", "1"]).run().expect(10);
+    let out = scene.out();
+    let out = out.to_str().expect("a path of text");
+    let text = scene.look("explain", &[X]).expect(0).stdout.replace("\n    ", " ");
+    assert!(text.contains(&format!("`crawl resume {out}` with --max-pages above 1")), "{text}");
+    assert!(!text.contains("DIR"), "{text}");
+}

@@ -156,7 +156,7 @@ fn a_later_run_follows_the_seeds_that_moved_before_and_a_revisit_keeps_to_the_pa
     assert_eq!(asked(&scene, "http://bigsocial.test/1"), 0);
     assert_sound(&scene);
     let says = scene.look("explain", &["http://bigsocial.test/1"]).stdout.clone();
-    assert!(says.contains("crawl resume DIR --follow-moved-seeds"), "{says}");
+    assert!(says.contains("--follow-moved-seeds`, if a page links to it"), "{says}");
     scene.resume().args(["--follow-moved-seeds"]).run().expect(0);
     assert_eq!((asked(&scene, ELSEWHERE), asked(&scene, "http://bigsocial.test/1")), (2, 1));
     assert_eq!(asked(&scene, "http://bigsocial.test/2"), 1);

@@ -1,6 +1,7 @@
 //! `crawl explain`: every decision about one URL.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 #[cfg(feature = "cluster")]
 use std::path::PathBuf;
 #[cfg(feature = "cluster")]
@@ -17,7 +18,6 @@ use crawler::view::{Explanation, View};
 use crawler::warc::Directories;
 
 use crate::exit::{self, Stop};
-#[cfg(feature = "cluster")]
 use crate::options::path_text;
 use crate::place::directory_first;
 use crate::show::{finish, open, view_error};
@@ -75,11 +75,12 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
                 break;
             }
         }
-        return tell(&story, console);
+        return tell(&story, "DIR", console);
     }
     let second = args.url.as_deref().unwrap_or_default();
     let (dir, url) = directory_first(&args.dir, second, "crawl explain DIR URL")?;
-    tell(&story_of(&open(&dir)?, &parsed(url)?)?, console)
+    let story = story_of(&open(&dir)?, &parsed(url)?)?;
+    tell(&story, &shell_word(&dir), console)
 }
 
 fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
@@ -93,9 +94,16 @@ fn story_of(view: &View, url: &CrawlUrl) -> anyhow::Result<Explanation> {
     view.explain(url).map_err(|error| view_error(&error))
 }
 
-fn tell(story: &Explanation, console: Console) -> anyhow::Result<i32> {
+/// A path as a shell reads it.
+fn shell_word(path: &Path) -> String {
+    let text = path_text(path);
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+fn tell(story: &Explanation, dir: &str, console: Console) -> anyhow::Result<i32> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if console.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
+    let written = if console.json { story.write_json(&mut out) } else { story.write_text(dir, &mut out) };
     let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();

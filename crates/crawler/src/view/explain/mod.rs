@@ -23,7 +23,7 @@ use crate::consent::denials;
 use crate::costly::leads_to;
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -78,8 +78,11 @@ pub struct Explanation {
     pub redirects: Vec<(String, Option<u16>)>,
     /// What the stored robots.txt of its origin says to it now.
     pub robots: Option<RobotsNow>,
-    /// Why it lies outside the crawl's scope.
+    /// Why it lies outside the crawl's scope; none inside it, or where that is unknown.
     pub scope: Option<String>,
+    /// The settings and seeds are stored that say whether it lies inside.
+    #[serde(skip)]
+    pub is_scope_known: bool,
     /// The state of its host.
     pub host: Option<HostNow>,
     /// What would change the answer.
@@ -118,24 +121,24 @@ impl View {
         let settings = self.crawl_settings();
         let robots = self.robots_now(url, settings.as_ref())?;
         let host = self.host_now(url)?;
-        let last_skip = decisions.iter().rev().find(|(_, decision)| decision.decision == Decided::Skipped);
-        let last_skip = last_skip.map(|(_, decision)| decision.clone());
-        let last_skip = match last_skip {
+        let is_in_scope =
+            |depth| self.scope_now(url, depth, settings.as_ref()).map(|scope| scope == Some(None));
+        let is_allowed = robots.as_ref().is_some_and(|robots| robots.allowed);
+        let skip = governing(&decisions, is_allowed, is_in_scope(0)?).cloned();
+        let skip = match skip {
             None if record.is_none() && queued.is_none() => self.not_listed(url)?,
             known => known,
         };
-        let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), last_skip.is_some());
+        let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), skip.is_some());
         let via = match (&record, &queued) {
             (Some(record), _) => self.page_url(record.via)?,
             (None, Some(queued)) => self.page_url(queued.via)?,
-            (None, None) => decisions
-                .iter()
-                .map(|(_, decision)| decision)
-                .chain(&last_skip)
-                .rev()
-                .find_map(|decision| decision.via.clone()),
+            (None, None) => match &skip {
+                Some(skip) => skip.via.clone(),
+                None => decisions.iter().rev().find_map(|(_, decision)| decision.via.clone()),
+            },
         };
-        let is_seed = record.is_some() || queued.is_some();
+        let is_seed = record.is_some() || queued.is_some() || self.is_seed(url);
         let last_via = via.clone();
         let found = self.path_to(url, via, is_seed)?;
         let source = match last_via.as_deref().map(CrawlUrl::parse) {
@@ -152,6 +155,8 @@ impl View {
             (None, None, None) => u32::try_from(found.len().saturating_sub(1)).unwrap_or(u32::MAX),
         };
         let scope = self.scope_now(url, depth, settings.as_ref())?;
+        let is_forgotten = record.as_ref().is_some_and(|record| record.forgotten)
+            || record.is_none() && self.is_forgotten(url)?;
         let mut hints = self.hints(url, depth, settings.as_ref())?;
         hints.is_barred = source
             .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
@@ -166,7 +171,8 @@ impl View {
             found,
             redirects,
             robots,
-            scope,
+            is_scope_known: scope.is_some(),
+            scope: scope.flatten(),
             host,
             change: Vec::new(),
             page: None,
@@ -180,9 +186,10 @@ impl View {
             record: record.as_ref(),
             unread,
             unsearched,
-            skip: last_skip.as_ref(),
+            skip: skip.as_ref(),
             decisions: &decisions,
             hints: &hints,
+            is_forgotten,
             is_perhaps_unlisted,
         });
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
@@ -282,6 +289,47 @@ impl View {
             target = next.and_then(|next| next.redirect);
         }
         Ok(hops)
+    }
+}
+
+/// The skip that stands between a URL and its request. A URL may be found by several links, each judged on its own: by the link itself, the scope, the
+/// limits, and robots.txt last. The link that got furthest is the one with the least against it, so what would let that one through lets the URL
+/// through. What no longer holds, since robots.txt or the scope has changed, counts least.
+fn governing(decisions: &[(u64, Decision)], is_allowed: bool, is_in_scope: bool) -> Option<&Decision> {
+    let skips = decisions.iter().map(|(_, decision)| decision);
+    let skips = skips.filter(|decision| decision.decision == Decided::Skipped);
+    // Of equal ones the last.
+    skips.max_by_key(|skip| {
+        let stage = stage(skip);
+        let is_past = stage == Stage::Site && skip.layer == Layer::Robots && is_allowed
+            || stage == Stage::Scope && is_in_scope;
+        (!is_past, stage)
+    })
+}
+
+/// How far a link to a URL got before it was skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// The page or the sitemap that has it: nofollow, what kind of link it is, redirects before it.
+    Link,
+    /// Hosts, paths and patterns.
+    Scope,
+    /// Depth, length, growth, spaces without end.
+    Limit,
+    /// What its site says: robots.txt, consent, the type of its response.
+    Site,
+    /// The user had it removed.
+    Removed,
+}
+
+fn stage(skip: &Decision) -> Stage {
+    use LinkOutcome as Skip;
+    match (skip.layer, &skip.reason) {
+        (_, Reason::Link(Skip::Forgotten)) => Stage::Removed,
+        (Layer::Robots | Layer::Consent | Layer::Address, _) | (_, Reason::Link(Skip::Type)) => Stage::Site,
+        (_, Reason::Link(Skip::OtherHost | Skip::OtherPath | Skip::Pattern)) => Stage::Scope,
+        (Layer::Trap, _) | (_, Reason::Link(Skip::TooDeep | Skip::TooLong | Skip::Growth)) => Stage::Limit,
+        _ => Stage::Link,
     }
 }
 

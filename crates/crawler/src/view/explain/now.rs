@@ -8,6 +8,7 @@ use super::super::open::{View, ViewError};
 use crate::config::{
     self, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_settings_in_force,
 };
+use crate::forgotten::{Forgotten, forget_rules};
 use crate::frontier::stored_host;
 use crate::record::{
     EndRecord, JUDGED_BY, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings, brought_in,
@@ -144,23 +145,40 @@ impl View {
         }))
     }
 
-    /// Why a URL at this depth lies outside; none if it doesn't, or if that is unknown.
+    /// Why a URL at this depth lies outside: `Some(None)` if it doesn't, none if that is unknown.
     pub(super) fn scope_now(
         &self,
         url: &CrawlUrl,
         depth: u32,
         settings: Option<&Settings>,
-    ) -> Result<Option<String>, ViewError> {
+    ) -> Result<Option<Option<String>>, ViewError> {
         let Some(scope) = self.scope_of(settings)? else { return Ok(None) };
         let outcome = scope.judge(url, depth);
         if matches!(outcome, Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath)) {
             for moved in moved_seeds(self.store()) {
                 if moved?.1.to == url.as_str() {
-                    return Ok(scope.judge_moved_seed(url, depth).map(|outcome| outcome.as_str().to_owned()));
+                    let outcome = scope.judge_moved_seed(url, depth);
+                    return Ok(Some(outcome.map(|outcome| outcome.as_str().to_owned())));
                 }
             }
         }
-        Ok(outcome.map(|outcome| outcome.as_str().to_owned()))
+        Ok(Some(outcome.map(|outcome| outcome.as_str().to_owned())))
+    }
+
+    /// Whether the user gave it as a seed.
+    pub(super) fn is_seed(&self, url: &CrawlUrl) -> bool {
+        let record = self.dir().and_then(|dir| read_record(&dir.settings()).ok());
+        record.is_some_and(|record| {
+            record.seeds.iter().any(|seed| CrawlUrl::parse(seed).is_ok_and(|seed| seed == *url))
+        })
+    }
+
+    /// Whether a rule of `crawl forget` keeps it out.
+    pub(super) fn is_forgotten(&self, url: &CrawlUrl) -> Result<bool, ViewError> {
+        let rules = forget_rules(self.store())?;
+        let forgotten = Forgotten::new(rules.iter().map(|(_, rule)| rule));
+        let forgotten = forgotten.map_err(|error| ViewError::record(Tree::Meta, error))?;
+        Ok(forgotten.has(url.as_str()))
     }
 
     /// What would let a URL at this depth in.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::super::json;
+use super::super::limits::cut_by;
 use super::super::moment::Moment;
 use super::now::Hints;
 use super::{Explanation, Fate, OriginalBody, moment};
@@ -24,6 +25,8 @@ pub(super) struct Facts<'a> {
     /// All decisions about it, in order.
     pub(super) decisions: &'a [(u64, Decision)],
     pub(super) hints: &'a Hints,
+    /// A rule of `crawl forget` has removed it, or keeps it out.
+    pub(super) is_forgotten: bool,
     /// Pages may link to it whose links are stored nowhere.
     pub(super) is_perhaps_unlisted: bool,
 }
@@ -33,27 +36,19 @@ const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new cr
 const AS_SEED: &str = "the URL in the seed file of a new crawl";
 const RETRIED: &str = "`crawl resume DIR --retry-crashed` tries it again";
 const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` fetches it again";
+const REMOVED: &str =
+    "a new crawl in another directory: this one never fetches what `crawl forget` has removed";
 
 impl Explanation {
     /// Concludes: the answer in one sentence, whether a rule denies the URL, and what would change that.
     pub(super) fn conclude(&mut self, facts: &Facts<'_>) {
+        if facts.is_forgotten {
+            self.forgotten(facts);
+            return;
+        }
         match self.fate {
             Fate::Fetched | Fate::Redirected | Fate::Error => self.answered(facts),
-            Fate::Failed => {
-                let record = facts.record;
-                let kind = record.and_then(|record| record.error.clone()).unwrap_or_default();
-                let detail = record.and_then(|record| record.detail.clone()).unwrap_or_default();
-                let tries = record.map_or(0, |record| record.tries);
-                if kind == ErrorKind::Crashed.as_str() {
-                    self.answer = format!("fetched, and not read: {kind}: {detail}");
-                    self.may(format!(
-                        "another page at this URL, or another version of this program; {RETRIED}"
-                    ));
-                    return;
-                }
-                self.answer = format!("not fetched: all {tries} attempts failed: {kind} {detail}");
-                self.may(format!("a response from its host; {ASKED_AGAIN}"));
-            }
+            Fate::Failed => self.failed(facts),
             Fate::Queued => self.queued(facts.hints),
             Fate::Parked => {
                 let why = self.host.as_ref().and_then(|host| host.parked.clone()).unwrap_or_default();
@@ -88,6 +83,45 @@ impl Explanation {
 
     fn may(&mut self, what: impl Into<String>) {
         self.change.push(what.into());
+    }
+
+    /// It was removed by `crawl forget`, or a rule of that keeps it out.
+    fn forgotten(&mut self, facts: &Facts<'_>) {
+        self.allowed = facts.record.is_some();
+        let said = facts.record.and_then(|record| record.withdrawn.as_ref());
+        self.answer = match said {
+            Some(withdrawn) => {
+                format!("removed with `crawl forget` at {}: {}", Moment(withdrawn.at), withdrawn.because)
+            }
+            None => "not fetched: `crawl forget` keeps it out of this crawl".to_owned(),
+        };
+        self.may(REMOVED);
+    }
+
+    /// No usable response came.
+    fn failed(&mut self, facts: &Facts<'_>) {
+        let Some(record) = facts.record else { return };
+        let kind = record.error.as_deref().unwrap_or_default();
+        let detail = record.detail.as_deref().unwrap_or_default();
+        if kind == ErrorKind::Crashed.as_str() {
+            self.answer = format!("fetched, and not read: {kind}: {detail}");
+            self.may(format!("another page at this URL, or another version of this program; {RETRIED}"));
+            return;
+        }
+        if kind == ErrorKind::BlockedAddress.as_str() {
+            self.answer = format!("not fetched: no connection was made: {detail}");
+            self.may(match net_to_allow(detail) {
+                Some(net) => format!("`crawl resume DIR --revisit 0s --allow-net {net}`"),
+                None => "`crawl resume DIR --revisit 0s --resolve` with a rule for its host".to_owned(),
+            });
+            return;
+        }
+        let attempts = match record.tries {
+            0 | 1 => "the attempt".to_owned(),
+            tries => format!("all {tries} attempts"),
+        };
+        self.answer = format!("not fetched: {attempts} failed: {} {detail}", in_words(kind));
+        self.may(format!("a response from its host; {ASKED_AGAIN}"));
     }
 
     fn queued(&mut self, hints: &Hints) {
@@ -150,6 +184,7 @@ impl Explanation {
             say(record.followed, "followed"),
         ];
         self.add(&effects.join(", "));
+        self.cut(record);
         if let Some(unread) = facts.unread {
             self.add(unread.words());
             self.may("for its text: `crawl index DIR` reads it again");
@@ -173,6 +208,19 @@ impl Explanation {
             if !allowed {
                 self.kept_out(facts, record, &decision, what);
             }
+        }
+    }
+
+    /// What is missing of a page that was read in part.
+    fn cut(&mut self, record: &PageRecord) {
+        if let Some(limit) = cut_by(record) {
+            self.add(&format!("read in part: {limit} was reached"));
+            if limit.contains('.') {
+                self.may(format!("for the rest: a higher {limit} in DIR/crawl.toml; {ASKED_AGAIN}"));
+            }
+        } else if record.is_cut() {
+            self.add("read in part: the end of its body didn't arrive");
+            self.may(format!("for the rest: a whole response from its host; {ASKED_AGAIN}"));
         }
     }
 
@@ -339,11 +387,11 @@ impl Explanation {
         json::write_line(out, self)
     }
 
-    /// Writes it for people.
-    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+    /// Writes it for people, with commands that name the directory as `dir` does (`DIR` where that isn't known).
+    pub fn write_text(&self, dir: &str, out: &mut impl Write) -> io::Result<()> {
         let out = &mut Lines { out };
         out.line("", &self.url)?;
-        out.line("", &self.answer)?;
+        out.line("", &with_directory(&self.answer, dir))?;
         out.title("How it was found")?;
         if self.found.is_empty() {
             out.line("  ", "no page of this crawl links to it, and it isn't a seed")?;
@@ -384,10 +432,10 @@ impl Explanation {
             }
         }
         out.title("Now")?;
-        self.write_now(out)?;
+        self.write_now(dir, out)?;
         out.title("What would change the answer")?;
         for what in &self.change {
-            out.line("  - ", what)?;
+            out.line("  - ", &with_directory(what, dir))?;
         }
         if self.change.is_empty() {
             out.line("  ", "nothing needs to change: it was fetched, and its content may be used")?;
@@ -395,7 +443,7 @@ impl Explanation {
         Ok(())
     }
 
-    fn write_now(&self, out: &mut Lines<'_, impl Write>) -> io::Result<()> {
+    fn write_now(&self, dir: &str, out: &mut Lines<'_, impl Write>) -> io::Result<()> {
         match &self.robots {
             Some(robots) => {
                 let word = match robots.allowed {
@@ -406,7 +454,7 @@ impl Explanation {
                 out.line("  robots.txt  ", &format!("{word}: {}", robots.says))?;
                 let versions = if robots.versions > 1 {
                     format!(
-                        ", response {} of {}: crawl robots log DIR {}",
+                        ", response {} of {}: crawl robots log {dir} {}",
                         robots.versions, robots.versions, robots.origin
                     )
                 } else {
@@ -422,7 +470,10 @@ impl Explanation {
             None => out.line("  robots.txt  ", "none stored for this origin")?,
         }
         let scope = self.scope.as_ref().map_or_else(
-            || "inside, or not recorded".to_owned(),
+            || {
+                if self.is_scope_known { "inside" } else { "unknown: no settings are stored with it" }
+                    .to_owned()
+            },
             |outcome| format!("outside: {}", in_words(outcome)),
         );
         out.line("  scope       ", &scope)?;
@@ -453,7 +504,10 @@ impl Explanation {
             }
         }
         for (to, status) in &self.redirects {
-            let status = status.map_or_else(|| "no response".to_owned(), |status| format!("status {status}"));
+            let status = match status {
+                Some(status) => format!("status {status}"),
+                None => format!("not fetched; `crawl explain {dir} {to}` says why"),
+            };
             out.line("  redirect    ", &format!("{to} ({status})"))?;
         }
         if let Some(host) = &self.host {
@@ -469,6 +523,27 @@ impl Explanation {
         }
         Ok(())
     }
+}
+
+/// A text whose commands and files name the directory.
+fn with_directory(text: &str, dir: &str) -> String {
+    let named = |(index, part): (usize, &str)| {
+        let is_command = index % 2 == 1 && part.starts_with("crawl ");
+        if is_command {
+            let words = part.split(' ').map(|word| if word == "DIR" { dir } else { word });
+            Vec::from_iter(words).join(" ")
+        } else {
+            part.replace("DIR/crawl.toml", &format!("{dir}/crawl.toml"))
+        }
+    };
+    // Every other part is between backticks.
+    Vec::from_iter(text.split('`').enumerate().map(named)).join("`")
+}
+
+/// The network that the address guard says would have to be allowed.
+fn net_to_allow(detail: &str) -> Option<&str> {
+    let (_, net) = detail.split_once("--allow-net ")?;
+    net.split([' ', ')']).next()
 }
 
 fn short(digest: &str) -> String {
