@@ -94,6 +94,28 @@ impl DelayReason {
         }
     }
 
+    /// What a host waits for, after "waits for".
+    pub fn awaited(self) -> &'static str {
+        match self {
+            Self::Configured => "their delay",
+            Self::CrawlDelay => "Crawl-delay",
+            Self::RequestRate => "Request-rate",
+            Self::Adaptive => "slow responses",
+            Self::RetryAfter => "Retry-After",
+            Self::BackOff => "a pause after failures",
+            Self::VisitTime => "Visit-time",
+            Self::RobotsUnreachable => "an unreachable robots.txt",
+            Self::RobotsElsewhere => "a robots.txt on another host",
+            Self::SharedAddress => "another host on their address",
+            Self::MaxRate => "--max-rate",
+            Self::MaxBandwidth => "--max-bandwidth",
+            Self::Restart => "a pause after the restart",
+            Self::LocalShortage => "resources of this machine",
+            Self::Operator => "the delay set by `crawl set`",
+            Self::Paused => "`crawl continue`",
+        }
+    }
+
     /// True for pauses that a host's state asks for, false for the ordinary gaps between requests.
     pub fn is_pause(self) -> bool {
         matches!(self, Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable)

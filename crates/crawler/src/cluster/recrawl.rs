@@ -70,7 +70,7 @@ fn queue(rest: &AtRest, which: Revisit, now: Timestamp) -> Result<u64, RecrawlEr
             // Nothing of it remains to be visited.
             revisit::close(&**part)?;
         }
-        Ok(revisit::begin(part, key, Some(which), now)?)
+        Ok(revisit::begin(part, key, Some(which), now)?.queued)
     })?;
     Ok(queued.iter().sum())
 }

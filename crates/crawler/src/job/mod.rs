@@ -18,7 +18,7 @@ pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub(crate) use self::power_failure::mend_archive;
 pub use self::rejudge::Rejudged;
-pub use self::revisit::Revisit;
+pub use self::revisit::{Begun, Revisit};
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{
@@ -296,12 +296,12 @@ impl Job {
         Self { control, orders: Some(orders), ..self }
     }
 
-    /// Queues the pages again that are due, and returns their number; an interrupted round is continued instead. Without `which` only
+    /// Queues the pages again that are due, and returns how many they are; an interrupted round is continued instead. Without `which` only
     /// the latter.
-    pub fn revisit(&mut self, which: Option<Revisit>, now: Timestamp) -> Result<u64, JobError> {
-        let queued = revisit::begin(&self.store, self.key, which, now)?;
+    pub fn revisit(&mut self, which: Option<Revisit>, now: Timestamp) -> Result<Begun, JobError> {
+        let begun = revisit::begin(&self.store, self.key, which, now)?;
         self.revisiting = revisit::is_open(&*self.store)?;
-        Ok(queued)
+        Ok(begun)
     }
 
     /// Queues the URLs again whose reading ended a process, and returns their number.

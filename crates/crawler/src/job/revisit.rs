@@ -71,22 +71,31 @@ fn read<S: Store>(store: &S) -> Result<Option<Round>, CommitError> {
     Ok(value.map(|value| serde_json::from_slice(&value)).transpose()?)
 }
 
-/// Starts a round, or continues an interrupted one; returns the number of URLs it has queued so far.
+/// What a round has queued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// URLs queued so far.
+    pub queued: u64,
+    /// When the next page is due, where one is that isn't yet.
+    pub next: Option<Timestamp>,
+}
+
+/// Starts a round, or continues an interrupted one.
 pub(crate) fn begin<S: Store>(
     store: &Arc<S>,
     key: FingerprintKey,
     revisit: Option<Revisit>,
     now: Timestamp,
-) -> Result<u64, CommitError> {
+) -> Result<Begun, CommitError> {
     let mut round = match (read(&**store)?.filter(|round| round.open), revisit) {
         (Some(round), _) => round,
         (None, Some(Revisit { older_than, changed_only })) => {
             let age_s = older_than.map(|age| age.as_secs());
             Round { at: now, age_s, changed_only, upto: Some(Vec::new()), queued: 0, open: true }
         }
-        (None, None) => return Ok(0),
+        (None, None) => return Ok(Begun::default()),
     };
-    let Some(mut upto) = round.upto.take() else { return Ok(round.queued) };
+    let Some(mut upto) = round.upto.take() else { return Ok(Begun { queued: round.queued, next: None }) };
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
@@ -98,6 +107,7 @@ pub(crate) fn begin<S: Store>(
     let revisit =
         Revisit { older_than: round.age_s.map(Duration::from_secs), changed_only: round.changed_only };
     let mut pending = 0;
+    let mut next = None;
     for page in page_store::scan(&**store) {
         let page = page?;
         let number = page.number.to_be_bytes();
@@ -105,7 +115,10 @@ pub(crate) fn begin<S: Store>(
             continue;
         }
         let record = page.record()?;
-        if is_due(&record, revisit, round.at)
+        let due = due(&record, revisit, round.at);
+        if due.is_some_and(|due| due > round.at) {
+            next = next.into_iter().chain(due).min();
+        } else if due.is_some()
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             let item = QueuedUrl::again(&url, record.depth, record.via, record.resource);
@@ -127,7 +140,7 @@ pub(crate) fn begin<S: Store>(
         }
     }
     commit(&mut frontier, &mut committer, &round, at, totals)?;
-    Ok(round.queued)
+    Ok(Begun { queued: round.queued, next })
 }
 
 fn commit<S: Store>(
@@ -145,16 +158,17 @@ fn commit<S: Store>(
     Ok(())
 }
 
-fn is_due(record: &PageRecord, revisit: Revisit, now: Timestamp) -> bool {
+/// When a page is due; none of those that aren't visited again.
+fn due(record: &PageRecord, revisit: Revisit, now: Timestamp) -> Option<Timestamp> {
     const DAYS_30: Duration = Duration::from_hours(30 * 24);
     if record.forgotten || revisit.changed_only && record.history.is_empty() {
-        return false;
+        return None;
     }
     let interval = revisit.older_than.unwrap_or_else(|| record.interval()).max(record.not_before());
     let interval =
         if record.is_unavailable(now) { interval.saturating_mul(10).max(DAYS_30) } else { interval };
     let interval = SignedDuration::try_from(interval).unwrap_or(SignedDuration::MAX);
-    record.last_seen().checked_add(interval).is_ok_and(|due| due <= now)
+    record.last_seen().checked_add(interval).ok()
 }
 
 #[cfg(test)]
@@ -173,7 +187,7 @@ mod tests {
         };
         let due = |record: &PageRecord, age: u64, now| {
             let older_than = Some(Duration::from_secs(age * day as u64));
-            is_due(record, Revisit { older_than, changed_only: false }, at(now))
+            super::due(record, Revisit { older_than, changed_only: false }, at(now)).unwrap() <= at(now)
         };
         let plain = page(None, None);
         assert!(due(&plain, 0, 100) && due(&plain, 7, 107) && !due(&plain, 7, 106));

@@ -39,11 +39,15 @@ pub enum Steered {
 impl Steered {
     /// What then holds for a host, or for every host, in words.
     pub fn in_words(self, host: Option<&str>) -> String {
-        let whom = host.unwrap_or("every host");
-        match self {
-            Self::Pause => format!("{whom} is paused"),
-            Self::Continue => format!("{whom} is no longer paused"),
-            Self::Delay(length) => format!("the delay of {whom} is at least {}", format_duration(length)),
+        let all = "all hosts";
+        match (self, host) {
+            (Self::Pause, Some(host)) => format!("{host} is paused"),
+            (Self::Pause, None) => format!("{all} are paused"),
+            (Self::Continue, Some(host)) => format!("{host} continues"),
+            (Self::Continue, None) => format!("{all} continue"),
+            (Self::Delay(length), host) => {
+                format!("the delay of {} is at least {}", host.unwrap_or(all), format_duration(length))
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ fn a_paused_host_is_asked_by_no_worker_and_a_longer_delay_is_kept_by_all() {
     until(|| status(&url)["steering"]["paused"] == true);
     wait(WHILE);
     assert_eq!(found(), others);
-    assert_eq!(order(&url, &["continue"]), "every host is no longer paused\n");
+    assert_eq!(order(&url, &["continue"]), "all hosts continue\n");
     assert_eq!(three.code(), Some(0));
     // A kill has at most one request of each host made again, and one host was paused.
     let mut again = BTreeMap::<String, u32>::new();

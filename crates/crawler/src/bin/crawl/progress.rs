@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use crawler::clean::clean;
 use crawler::event::Progress;
+use crawler::pace::DelayReason;
+use crawler::quantity::count;
 use indicatif::{ProgressBar, ProgressStyle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -173,8 +175,6 @@ fn line(progress: &Progress) -> String {
 /// The live area: four lines at most, none wider than the terminal.
 fn live(progress: &Progress, stopping: bool, width: usize) -> String {
     let totals = progress.totals;
-    let waiting: Vec<String> = progress.waiting.iter().map(|(why, hosts)| format!("{why} {hosts}")).collect();
-    let waiting = if waiting.is_empty() { "none".to_owned() } else { waiting.join(", ") };
     let state = match (stopping, progress.paused) {
         (true, _) => format!("stopping, {} in flight  ", progress.in_flight),
         (false, true) => "paused  ".to_owned(),
@@ -193,7 +193,7 @@ fn live(progress: &Progress, stopping: bool, width: usize) -> String {
             "redirects {}  skipped {}  failed {}  hosts {}  in flight {}",
             totals.redirects, totals.skipped, totals.failed, progress.hosts, progress.in_flight
         ),
-        format!("waiting: {waiting}"),
+        waiting(&progress.waiting),
     ];
     if let Some((host, queued, remaining, why)) = &progress.slowest {
         // The name is shortened before what is said of it.
@@ -202,6 +202,15 @@ fn live(progress: &Progress, stopping: bool, width: usize) -> String {
         lines.push(format!("slowest: {}{about}", fitting(&clean(host), room)));
     }
     lines.iter().map(|line| fitting(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+/// How many hosts wait, and for what.
+fn waiting(waiting: &[(DelayReason, u64)]) -> String {
+    let [(why, hosts), others @ ..] = waiting else { return "no host waits".to_owned() };
+    let verb = if *hosts == 1 { "waits" } else { "wait" };
+    let first = format!("{} {verb} for {}", count(*hosts, "host"), why.awaited());
+    let others = others.iter().map(|(why, hosts)| format!("{hosts} for {}", why.awaited()));
+    Vec::from_iter(std::iter::once(first).chain(others)).join(", ")
 }
 
 /// A text cut to a number of columns, with dots where it was cut.

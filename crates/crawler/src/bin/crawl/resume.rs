@@ -8,6 +8,7 @@ use crawler::config::{CliOverrides, Loaded, Record, load_own, units};
 use crawler::crawl_dir::refuse_links;
 use crawler::job::{Job, Rejudged, Revisit};
 use crawler::quantity::count;
+use crawler::view::Moment;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
@@ -131,8 +132,12 @@ pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> any
     }
     report_rejudged(job.rejudged(), console);
     if revisit.is_some() {
-        let queued = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
-        console.note(&format!("revisiting {}", count(queued, "page")));
+        let begun = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
+        console.note(&match (begun.queued, begun.next) {
+            (0, Some(next)) => format!("no page is due; the next is due at {}", Moment(next)),
+            (0, None) => "no page is due".to_owned(),
+            (queued, _) => format!("revisiting {}", count(queued, "page")),
+        });
     }
     if crashed {
         let queued = job.retry_crashed(now).map_err(|error| crawling::with_exit_code(&error))?;
