@@ -470,3 +470,51 @@ fn the_commands_that_are_advised_name_the_directory() {
     assert!(text.contains(&format!("`crawl resume {out}` with --max-pages above 1")), "{text}");
     assert!(!text.contains("DIR"), "{text}");
 }
+
+#[test]
+fn a_crawl_that_fetches_nothing_says_why_of_its_seeds() {
+    let rows = [
+        (Answer::robots(Rules::default().deny("/")), &[][..], "robots.txt denies it: line 2: Disallow: /"),
+        (Answer::status(403), &[], "robots.txt closes the site"),
+        (Answer::robots(Rules::default()), &["--exclude", "a[.]test"], "--exclude matches it"),
+    ];
+    for (robots, arguments, words) in rows {
+        let scene = Scene::new(site("x").page("a.test", "/robots.txt", robots));
+        let output = scene.crawl().args(arguments).run();
+        let first = format!("  http://a.test/: not fetched: {words}");
+        assert!(
+            output.expect(4).stdout.lines().nth(1).is_some_and(|line| line.starts_with(&first)),
+            "{output}"
+        );
+        let shown = scene.look("show", &[]).expect(0).stdout.replace("\n    ", " ");
+        assert!(shown.contains(&first), "{shown}");
+        let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
+        assert_eq!((&summary["status"], &summary["totals"]["pages"]), (&"incomplete".into(), &0.into()));
+        assert_eq!(summary["unfetched_seeds"][0]["url"], "http://a.test/");
+    }
+
+    // A seed that leads to a page that is denied.
+    let robots = Answer::robots(Rules::default().deny("/x"));
+    let scene = Scene::new(Sites::new().page("a.test", "/", Answer::redirect(301, "/x")).page(
+        "a.test",
+        "/robots.txt",
+        robots,
+    ));
+    let output = scene.crawl().run();
+    let line = "  http://a.test/: redirects to http://a.test/x, which is not fetched: robots.txt denies it: line 2: Disallow: /x";
+    assert!(output.expect(4).stdout.contains(line), "{output}");
+
+    // A status, a pattern, and more seeds than are explained.
+    let scene = Scene::new(Sites::new().page("a.test", "/robots.txt", Answer::robots(Rules::default())));
+    let mut seeds = "http://a.test/gone\nhttp://127.0.0.9:1/\n".to_owned();
+    seeds.extend((0..7).map(|number| format!("http://a.test/{number}\n")));
+    std::fs::write(scene.seeds(), seeds).expect("the seed file can be written");
+    let output = scene.crawl().args(["--exclude", "127[.]0"]).run();
+    for line in [
+        "  http://a.test/gone: fetched with status 404",
+        "  http://127.0.0.9:1/: not fetched: --exclude matches it",
+        "  and 4 more seeds: see `crawl explain",
+    ] {
+        assert!(output.expect(4).stdout.contains(line), "{line}: {output}");
+    }
+}

@@ -104,6 +104,9 @@ fn a_seeds_name_opens_nothing_and_the_operator_does() {
         words.contains("127.0.0.1 is a loopback address") && words.contains("--allow-net 127.0.0.1/32"),
         "{words}"
     );
+    let line = format!("  {seed}: not fetched: no connection was made: 127.0.0.1 is a loopback address");
+    let said = closed.output.stdout.lines().find(|said| said.starts_with(&line)).unwrap_or_default();
+    assert!(said.contains("--allow-net 127.0.0.1/32"), "{}", closed.output);
     closed.assert_clean();
     let rule = format!("intranet.test:127.0.0.1:{port}");
     for (arguments, pages) in [

@@ -128,6 +128,10 @@ fn request(report: &Report) -> Markup {
         details {
             summary { "Seeds" }
             ul { @for seed in summary.seeds.iter().take(SEEDS_LISTED) { li { (clean(seed)) } } }
+            @if !summary.unfetched_seeds.is_empty() {
+                p { "No page was fetched:" }
+                ul { @for seed in &summary.unfetched_seeds { li { (clean(&seed.url)) ": " (clean(&seed.answer)) } } }
+            }
             (more(summary.seeds.len(), SEEDS_LISTED, "seeds", "crawl.toml"))
             @if !summary.unusable.is_empty() {
                 p { "Lines that can't be crawled:" }

@@ -35,6 +35,7 @@ pub(super) fn empty() -> Report {
             crawl_id: String::new(),
             started: None,
             agent: None,
+            unfetched_seeds: Vec::new(),
             seeds: Vec::new(),
             unusable_seeds: 0,
             unusable: Vec::new(),

@@ -262,6 +262,11 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                     @for seed in summary.seeds.iter().take(LISTED) { (url_link(seed)) br; }
                     @if summary.seeds.len() > LISTED { "and " (grouped((summary.seeds.len() - LISTED) as u64)) " more" }
                 }
+                @if !summary.unfetched_seeds.is_empty() {
+                    dt { "No page yet" } dd {
+                        @for seed in &summary.unfetched_seeds { (url_link(&seed.url)) ": " bdi { (shown(&seed.answer)) } br; }
+                    }
+                }
                 @if !summary.moved_seeds.is_empty() {
                     dt { "Moved seeds" } dd {
                         @for moved in summary.moved_seeds.iter().take(LISTED) { bdi { (shown(&moved.line())) } br; }

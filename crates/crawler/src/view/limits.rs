@@ -137,6 +137,53 @@ fn of_page(hit: &str) -> Option<&'static str> {
     })
 }
 
+/// What a limit did, after a number; none of names that say it.
+pub(super) fn in_words(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "limits.max_body, as sent" => "bodies were cut as they arrived",
+        "limits.max_body, decoded" => "bodies were cut as they were decoded",
+        "fetch.timeout" => "requests took too long",
+        "fetch.local_patience" => "requests found no resources on this machine",
+        "limits.max_header_bytes or limits.max_header_count" => "responses had too many header lines",
+        "limits.max_robots" => "robots.txt files were used in part",
+        "limits.max_pages_per_host" => "hosts had no more pages fetched",
+        "pace.max_crawl_delay" => "hosts ask for too long a delay",
+        "limits.max_links_per_page" | "page.link_bytes" => "pages had more links than were read",
+        "page.href_bytes" => "pages had link addresses too long to be read",
+        "page.title_bytes" => "titles were shortened",
+        "page.metas" | "page.meta_value_bytes" => "pages had more meta tags than were kept",
+        "page.json_ld_bytes" | "page.json_ld_block_bytes" => "pages had more JSON-LD than was kept",
+        "page.description_bytes" => "descriptions were shortened",
+        "page.keywords_bytes" => "keywords were shortened",
+        "page.header_bytes" => "pages had header fields that were shortened",
+        "page.reference_bytes" => "pages had references that were shortened",
+        "page.anchor_bytes" => "pages had link texts that were shortened",
+        "page.tree_nodes" | "page.tree_depth" | "page.tree_time" => "pages were too large to extract fields",
+        "page.field_values" | "page.field_bytes" | "page.fields_bytes" => {
+            "pages had fields that were shortened"
+        }
+        "PDF time" => "PDF files took too long to read",
+        "PDF memory" => "PDF files needed too much memory to read",
+        GROWTH_OF_DATABASE => "pages and links came to the most that a page may add",
+        "sitemap.max_body" | "sitemap.urls" | "sitemap.elements" => "sitemaps were read in part",
+        "sitemap.per_host" => "sitemaps were one too many for their host",
+        "sitemap.nesting" => "sitemaps were nested too deep",
+        "limits.max_depth" => "URLs are too deep",
+        "limits.max_url_length" => "URLs are too long",
+        "limits.max_redirects" => "URLs come after too many redirects",
+        "traps.depth" => "URLs are too many links away from a seed",
+        "traps.segments" => "URLs have too many path segments",
+        "traps.repeats" => "URLs repeat parts of their path",
+        "traps.urls_per_host" => "URLs are beyond those of one host",
+        "traps.hosts_per_domain" => "URLs are on hosts beyond those of one domain",
+        "traps.hosts_per_page" => "URLs are on hosts beyond those that one page may name",
+        "traps.query_variants" => "URLs differ from enough others in their query alone",
+        "traps.shape_variants" => "URLs differ from enough others in digits alone",
+        "traps.same_pages" => "URLs are like others whose pages repeat known content",
+        _ => return None,
+    })
+}
+
 /// Whether a reason of table `skipped` is a limit of ours.
 pub(super) fn is_limit(reason: &str) -> bool {
     of_skip(&Reason::from(reason)).is_some()

@@ -82,7 +82,7 @@ pub(crate) use self::runs::all_runs;
 pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_markdown, write_schema_text};
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
-pub use self::summary::{HostState, HostSummary, Summary};
+pub use self::summary::{HostState, HostSummary, SeedAnswer, Summary};
 #[cfg(feature = "cluster")]
 pub use self::summary_of_parts::summary_of;
 pub use self::value::{Value, ValueRef};

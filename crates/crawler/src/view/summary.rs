@@ -30,6 +30,9 @@ pub(super) const SITEMAPS_LISTED: usize = 200;
 /// Moved seeds that the summary lists; the others are counted.
 pub(super) const MOVED_SEEDS_LISTED: usize = 200;
 
+/// Seeds of a crawl without a page that the summary explains.
+pub(super) const SEEDS_EXPLAINED: usize = 5;
+
 /// Hosts that the summary lists; the others are counted, and table `hosts` has them all.
 pub(super) const HOSTS_LISTED: usize = 10_000;
 
@@ -53,7 +56,10 @@ pub struct Summary {
     pub unusable_seeds: u64,
     /// The first 20 of them, with what is wrong.
     pub unusable: Vec<BadLine>,
-    /// How much of the crawl is there.
+    /// What became of the first 5 seeds, where the crawl has no page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfetched_seeds: Vec<SeedAnswer>,
+    /// How much of the crawl is there: incomplete where it has no page.
     pub status: Status,
     /// True where `status` is `complete`.
     pub complete: bool,
@@ -107,6 +113,15 @@ pub struct Summary {
     pub hosts: Vec<HostSummary>,
     /// The head of the ledger's chain; none where no ledger is kept. `crawl audit --head` compares it.
     pub head: Option<Head>,
+}
+
+/// What became of a seed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SeedAnswer {
+    /// The seed, normalised.
+    pub url: String,
+    /// The answer of `crawl explain`; of a redirect that about its last target.
+    pub answer: String,
 }
 
 /// One host.
@@ -190,6 +205,7 @@ impl View {
             unusable_seeds: record.unusable_seeds,
             unusable: record.unusable.into_iter().take(UNUSABLE_LISTED).collect(),
             seeds: record.seeds,
+            unfetched_seeds: Vec::new(),
             status: Status::Complete,
             complete: true,
             totals,
@@ -236,8 +252,26 @@ impl View {
             reached.unread_text(unread?);
         }
         summary.limits = most_frequent(reached.counts());
+        if summary.totals.pages == 0 {
+            let seeds = summary.seeds.iter().take(SEEDS_EXPLAINED);
+            summary.unfetched_seeds = seeds.map(|seed| self.seed_answer(seed)).collect::<Result<_, _>>()?;
+        }
         summary.judge();
         Ok(summary)
+    }
+
+    /// What became of a seed, in the words of `crawl explain`.
+    fn seed_answer(&self, seed: &str) -> Result<SeedAnswer, ViewError> {
+        let explained = |url: &str| {
+            let url = CrawlUrl::parse(url).map_err(|error| ViewError::record(Tree::Meta, error))?;
+            self.explain(&url)
+        };
+        let story = explained(seed)?;
+        let answer = match story.redirects.last() {
+            Some((target, _)) => format!("redirects to {target}, which is {}", explained(target)?.answer),
+            None => story.answer,
+        };
+        Ok(SeedAnswer { url: seed.to_owned(), answer })
     }
 
     /// The agent, and how the crawl began, as far as `crawl.toml` still says it.
@@ -423,7 +457,13 @@ impl Summary {
     /// How much of the crawl is there: as much as of the host that lacks most.
     fn worst(&self) -> Status {
         let runs = self.end.as_ref().is_some_and(|end| end.end == "running");
-        if self.hosts_incomplete > 0 || self.unusable_seeds > 0 || self.sitemaps_crashed > 0 || runs {
+        let is_empty = self.totals.pages == 0 && !self.seeds.is_empty();
+        if is_empty
+            || self.hosts_incomplete > 0
+            || self.unusable_seeds > 0
+            || self.sitemaps_crashed > 0
+            || runs
+        {
             return Status::Incomplete;
         }
         let of_sitemaps = self.limits.iter().any(|limit| limit.what.starts_with("sitemap."));

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::coverage::Counted;
 use super::open::{View, ViewError};
-use super::summary::{HOSTS_LISTED, Listed, MOVED_SEEDS_LISTED, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED};
+use super::summary::{
+    HOSTS_LISTED, Listed, MOVED_SEEDS_LISTED, SEEDS_EXPLAINED, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED,
+};
 use super::tally::most_frequent;
 use crate::commit::Totals;
 use crate::ledger;
@@ -40,6 +42,7 @@ impl Summary {
             started: _,
             agent: _,
             seeds,
+            unfetched_seeds,
             unusable_seeds,
             unusable,
             status: _,
@@ -75,6 +78,8 @@ impl Summary {
         self.unusable.truncate(UNUSABLE_LISTED);
         let runs = self.totals.runs.max(totals.runs);
         self.totals.add(&totals);
+        self.unfetched_seeds.extend(unfetched_seeds);
+        self.unfetched_seeds.truncate(if self.totals.pages == 0 { SEEDS_EXPLAINED } else { 0 });
         self.totals = Totals { runs, ..self.totals };
         self.queued += queued;
         for (status, count) in statuses {

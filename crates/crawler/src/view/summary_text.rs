@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::coverage::Counted;
 use super::coverage::Status;
 use super::json;
+use super::limits::in_words as limit_in_words;
 use super::moment::Moment;
 use super::summary::{HostState, HostSummary, Summary};
 use crate::clean::{clean, clean_to};
@@ -49,7 +50,11 @@ impl Summary {
             ))?;
         }
         if !self.limits.is_empty() {
-            page.counts("Limits reached", &self.limits)?;
+            let limits = self.limits.iter().map(|Counted { what, count }| Counted {
+                what: limit_in_words(what).map_or_else(|| what.clone(), |words| format!("{words} ({what})")),
+                count: *count,
+            });
+            page.counts("Limits reached", &Vec::from_iter(limits))?;
         }
         page.counts("Latest robots.txt by origin", &self.robots)?;
         self.sitemaps(&mut page)?;
@@ -84,6 +89,9 @@ impl Summary {
         };
         page.item("status", &format!("{}{queued}", self.status.words()))?;
         page.item("ended", &self.ended(is_running))?;
+        for seed in &self.unfetched_seeds {
+            page.line(&format!("  {}: {}", clean_to(&seed.url, 60), seed.answer))?;
+        }
         match self.head {
             Some(head) => page.item("head", &format!("{head} (of the ledger)")),
             None => Ok(()),
@@ -115,7 +123,7 @@ impl Summary {
         page.item(
             "pages",
             &format!(
-                "{} indexed, {} under noindex, {} followed; {} archived",
+                "{} may be indexed, {} under noindex, {} followed; {} archived",
                 self.indexed,
                 self.noindex,
                 self.followed,

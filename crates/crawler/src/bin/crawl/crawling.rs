@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::causes::with_causes;
+use crawler::clean::clean;
 use crawler::engine::{End, Listener, Steer, Stop as Request};
 use crawler::event::{CrawlEvent, Progress};
 use crawler::job::{Finished, Job, JobError};
@@ -242,7 +243,7 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
     let Finished { summary, account } = finished;
     // URLs, each counted once; the counters of the run count visits.
     let totals = account.as_ref().map_or(summary.totals, |account| account.totals);
-    let out = crawler::clean::clean(&out.display().to_string()).into_owned();
+    let out = clean(&out.display().to_string()).into_owned();
     let end = match &summary.end {
         End::Complete if totals.pages == 0 => "no seed could be crawled".to_owned(),
         End::Complete => status(finished).words().to_owned(),
@@ -264,6 +265,9 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         });
         if let Some(head) = account.as_ref().and_then(|account| account.head) {
             line["head"] = head.to_string().into();
+        }
+        if let Some(account) = account.as_ref().filter(|account| !account.unfetched_seeds.is_empty()) {
+            line["seeds"] = serde_json::to_value(&account.unfetched_seeds)?;
         }
         if account.is_none() {
             // While the crawl runs, decisions are counted, not URLs.
@@ -291,6 +295,15 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         size(totals.bytes)
     )?;
     if let Some(account) = account {
+        for seed in &account.unfetched_seeds {
+            writeln!(text, "  {}: {}", clean(&seed.url), clean(&seed.answer))?;
+        }
+        match account.seeds.len().saturating_sub(account.unfetched_seeds.len()) {
+            more if more > 0 && totals.pages == 0 => {
+                writeln!(text, "  and {}: see `crawl explain {out} URL`", count(more as u64, "more seed"))?;
+            }
+            _ => {}
+        }
         print_incomplete(account, &mut text)?;
     }
     if summary.queued > 0 {
@@ -314,7 +327,6 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
 
 /// Lists incomplete hosts, kinds of errors, and the number of unusable lines of the seed file.
 fn print_incomplete(account: &view::Summary, out: &mut impl Write) -> io::Result<()> {
-    let clean = crawler::clean::clean;
     let lacking = account.hosts.iter().filter(|host| host.coverage != Status::Complete);
     for host in lacking.take(HOSTS_NAMED) {
         writeln!(out, "  {} is {}", clean(&host.host), clean(&host.because))?;
