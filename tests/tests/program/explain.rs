@@ -393,6 +393,8 @@ fn of_several_links_the_one_that_got_furthest_is_explained() {
     assert_eq!(skips, ["robots", "scope"], "the form comes last");
     let answer = says(&scene, X, "a robots.txt that allows it");
     assert!(answer.contains("robots.txt denies it: line 2: Disallow: /x"), "{answer}");
+    let text = scene.look("explain", &[X]).expect(1).stdout.clone();
+    assert!(text.contains("\n      form target\n"), "{text}");
     scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/y")));
     assert!(has(&new_crawl(&scene, "http://a.test/", &[]), X));
 }

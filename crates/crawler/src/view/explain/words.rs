@@ -10,6 +10,7 @@ use super::now::Hints;
 use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
 use crate::error_kind::ErrorKind;
+use crate::extract::LinkKind;
 use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText, in_words};
 
@@ -297,8 +298,11 @@ impl Explanation {
             (_, Reason::Link(LinkOutcome::TooManyRedirects)) => {
                 ("too many redirects in a row lead to it".to_owned(), in_file("limits.max_redirects"))
             }
-            (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred && evidence != "form" => (
-                format!("it is a resource of a page ({evidence}), not a page"),
+            (_, Reason::Link(LinkOutcome::Resource)) if evidence == LinkKind::Form.name() => {
+                ("it is the target of a form, and forms aren't submitted".to_owned(), vec![AS_SEED.to_owned()])
+            }
+            (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred => (
+                format!("it is a resource of a page ({}), not a page", link_in_words(&evidence)),
                 vec!["`crawl resume DIR --resources`".to_owned()],
             ),
             (_, Reason::Link(LinkOutcome::Growth)) => (
@@ -326,7 +330,7 @@ impl Explanation {
                 (format!("{}: {evidence}", in_words(&reason.as_str())), change)
             }
             (layer, reason) => (
-                format!("{} by {}: {evidence}", in_words(&reason.as_str()), layer),
+                format!("{} by {}: {}", in_words(&reason.as_str()), layer, link_in_words(&evidence)),
                 vec![AS_SEED.to_owned()],
             ),
         };
@@ -428,7 +432,7 @@ impl Explanation {
                 &format!("{}  {} ({}): {reason}", row.at, in_words(row.decision.as_str()), row.layer),
             )?;
             if let Some(evidence) = &row.evidence {
-                out.line("      ", &evidence.to_string())?;
+                out.line("      ", link_in_words(&evidence.to_string()))?;
             }
         }
         out.title("Now")?;
@@ -522,6 +526,27 @@ impl Explanation {
             out.line("  host        ", &text)?;
         }
         Ok(())
+    }
+}
+
+/// What kind of link a word stands for, where it is evidence of a skip; of another text the text itself.
+fn link_in_words(evidence: &str) -> &str {
+    match LinkKind::of_name(evidence) {
+        Some(LinkKind::A) => "link <a>",
+        Some(LinkKind::Area) => "link <area>",
+        Some(LinkKind::Frame) => "frame <frame>",
+        Some(LinkKind::Iframe) => "frame <iframe>",
+        Some(LinkKind::Link) => "link <link>",
+        Some(LinkKind::Refresh) => "refresh after a time",
+        Some(LinkKind::Img) => "image <img>",
+        Some(LinkKind::Script) => "script <script>",
+        Some(LinkKind::Source) => "source <source>",
+        Some(LinkKind::Media) => "media file",
+        Some(LinkKind::Form) => "form target",
+        Some(LinkKind::CssImport) => "style sheet of a style sheet",
+        Some(LinkKind::CssFont) => "font of a style sheet",
+        Some(LinkKind::CssImage) => "image of a style sheet",
+        None => evidence,
     }
 }
 
