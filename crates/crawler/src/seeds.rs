@@ -1,7 +1,8 @@
 //! The seed file: one URL per line; an invalid line is reported with its number, the rest is crawled.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct SeedList {
     pub seeds: Vec<(usize, CrawlUrl)>,
     /// Lines that aren't URLs that we crawl, in the order of the file.
     pub bad: Vec<BadLine>,
+    /// Lines whose URL is crawled, and may not be what was meant.
+    pub doubtful: Vec<BadLine>,
 }
 
 /// A line of a seed file that isn't a URL that we crawl.
@@ -31,7 +34,7 @@ pub struct BadLine {
     /// Line number, from 1.
     #[serde(rename = "line")]
     pub line_no: usize,
-    /// The line, cleaned for a terminal and cut to 80 characters.
+    /// The line, without user name and password, cleaned for a terminal and cut to 80 characters.
     pub text: String,
     /// What is wrong with it, and what would be right.
     pub why: String,
@@ -40,7 +43,7 @@ pub struct BadLine {
 impl From<Vec<CrawlUrl>> for SeedList {
     /// A list without bad lines, one URL a line.
     fn from(urls: Vec<CrawlUrl>) -> Self {
-        Self { seeds: (1..).zip(urls).collect(), bad: Vec::new() }
+        Self { seeds: (1..).zip(urls).collect(), ..Self::default() }
     }
 }
 
@@ -81,6 +84,17 @@ pub enum SeedError {
 pub fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https"].contains(&scheme.as_str()))
+}
+
+/// The place of the seeds as it may be stored: URLs, where they are given themselves, without user names and passwords.
+pub fn without_passwords(place: &Path) -> PathBuf {
+    let Some(text) = place.to_str().filter(|text| is_url(text)) else { return place.to_owned() };
+    let words = text.split_whitespace().map(|word| match seed(word) {
+        Ok(url) if word.contains('@') => url.to_string().into(),
+        Ok(_) => Cow::from(word),
+        Err(_) => without_secrets(word),
+    });
+    Vec::from_iter(words).join(" ").into()
 }
 
 /// Reads a seed file, or standard input for `-`; URLs, with blanks between them, are their own list. A list of bad lines alone is no error here: see [`SeedList::seeds`].
@@ -126,10 +140,11 @@ pub fn parse(bytes: &[u8]) -> SeedList {
     };
     let mut list = SeedList::default();
     for (line, line_no) in lines(bytes).zip(1..) {
-        let refuse = |text: &str, why: String| BadLine { line_no, text: clean_to(text, SHOWN), why };
+        let told =
+            |text: &str, why: String| BadLine { line_no, text: clean_to(&without_secrets(text), SHOWN), why };
         let Ok(text) = std::str::from_utf8(line) else {
             let shown = String::from_utf8_lossy(&line[..line.len().min(8 * SHOWN)]);
-            list.bad.push(refuse(&shown, "isn't UTF-8 text".to_owned()));
+            list.bad.push(told(&shown, "isn't UTF-8 text".to_owned()));
             continue;
         };
         let text = without_comment(text).trim();
@@ -137,8 +152,11 @@ pub fn parse(bytes: &[u8]) -> SeedList {
             continue;
         }
         match seed(text) {
-            Ok(url) => list.seeds.push((line_no, url)),
-            Err(why) => list.bad.push(refuse(text, why)),
+            Ok(url) => {
+                list.doubtful.extend(doubt(text, &url).map(|why| told(text, why)));
+                list.seeds.push((line_no, url));
+            }
+            Err(why) => list.bad.push(told(text, why)),
         }
     }
     list
@@ -164,6 +182,36 @@ fn without_comment(text: &str) -> &str {
     text.match_indices('#').map(|(at, _)| at).find(|&at| starts(at)).map_or(text, |at| &text[..at])
 }
 
+/// A line without what may be the user name and password of its URL: all between the scheme and the last `@`, since a password may hold anything.
+fn without_secrets(text: &str) -> Cow<'_, str> {
+    match text.rsplit_once('@') {
+        Some((before, after)) => {
+            let scheme = before.find("://").map_or("", |end| &before[..end + "://".len()]);
+            format!("{scheme}...@{after}").into()
+        }
+        None => text.into(),
+    }
+}
+
+/// Why the URL of a line may not be the one that was meant.
+fn doubt(text: &str, url: &CrawlUrl) -> Option<String> {
+    let read = Url::parse(text).ok()?;
+    if !read.username().is_empty() || read.password().is_some() {
+        return Some(format!(
+            "has a user name or a password: nobody logs in, neither is stored, and {url} is requested without them"
+        ));
+    }
+    // `http://h/,Home`: the first column of a table.
+    let (first, rest) = text.split_once(',')?;
+    let is_column = first.ends_with('/') || rest.starts_with('"') || rest.contains("://");
+    (is_column && seed(first).is_ok()).then(|| {
+        format!(
+            "looks like a line of a CSV file: if {} is meant, write that URL alone",
+            clean_to(first, SHOWN)
+        )
+    })
+}
+
 fn seed(text: &str) -> Result<CrawlUrl, String> {
     if text.chars().any(char::is_control) {
         return Err("has control characters".to_owned());
@@ -173,7 +221,7 @@ fn seed(text: &str) -> Result<CrawlUrl, String> {
     }
     let mut url = Url::parse(text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => {
-            format!("has no scheme: write https://{}", clean_to(text, 40))
+            format!("has no scheme: write https://{}", clean_to(&without_secrets(text), 40))
         }
         error => format!("isn't a URL: {error}"),
     })?;
@@ -265,6 +313,48 @@ mod tests {
     #[test]
     fn userinfo_is_dropped() {
         assert_eq!(urls(b"http://ann:secret@a.test/x"), [(1, "http://a.test/x".to_owned())]);
+    }
+
+    #[test]
+    fn no_line_that_is_told_of_has_a_password() {
+        let lines = [
+            ("http://ann:zqsecret@a.test/x", "http://...@a.test/x"),
+            ("http://ann:zq/secret@a.test/x", "http://...@a.test/x"),
+            ("http://ann:zqs@cret@a.test/x", "http://...@a.test/x"),
+            ("ann:zqsecret@a.test/x", "...@a.test/x"),
+            ("ftp://ann:zqsecret@a.test/x", "ftp://...@a.test/x"),
+            ("http://ann:zqsecret@[::1", "http://...@[::1"),
+            ("http://ann:zqsecret@a.test/ http://b.test/", "http://...@a.test/ http://b.test/"),
+        ];
+        for (line, shown) in lines {
+            let list = parse(line.as_bytes());
+            let told: Vec<_> = list.bad.iter().chain(&list.doubtful).collect();
+            assert_eq!(told.len(), 1, "{line}");
+            assert_eq!(told[0].text, shown);
+            assert!(!format!("{list:?}").contains("zqs"), "{list:?}");
+        }
+    }
+
+    #[test]
+    fn urls_are_stored_as_the_place_of_the_seeds_without_passwords() {
+        let stored =
+            |place: &str| without_passwords(Path::new(place)).into_os_string().into_string().unwrap();
+        assert_eq!(
+            stored("http://ann:zqsecret@a.test/x HTTP://b.test http://ann:zq@[::1"),
+            "http://a.test/x HTTP://b.test http://...@[::1"
+        );
+        assert_eq!(stored("lists/ann@home.txt"), "lists/ann@home.txt");
+    }
+
+    #[test]
+    fn a_line_of_a_table_is_doubted_and_a_comma_in_a_path_is_not() {
+        let doubts = |line: &str| parse(line.as_bytes()).doubtful.len();
+        for line in ["http://h.test/,Home", "http://h.test/a,\"A\"", "http://h.test/a,http://b.test/"] {
+            assert_eq!(doubts(line), 1, "{line}");
+        }
+        for line in ["http://h.test/a,b", "http://h.test/1,2.html", "http://h.test/?at=52.5,13.4"] {
+            assert_eq!(doubts(line), 0, "{line}");
+        }
     }
 
     #[test]

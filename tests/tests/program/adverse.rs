@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use whole_program::output_dir::files_with;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::Sites;
 
@@ -197,4 +198,35 @@ fn when_no_seed_can_be_crawled_the_exit_code_says_so() {
         scene.crawl().args(["--resolve", "no-such-host.invalid:127.0.0.1:9", "--max-time", "20s"]).run();
     assert!(matches!(output.code, Some(4 | 10)), "{output}");
     assert_eq!(scene.server.count(), 0);
+}
+
+#[test]
+fn a_seed_with_a_password_warns_and_the_password_is_nowhere() {
+    let scene = scene();
+    let lines =
+        "http://ann:zqpassword@a.test/\nftp://ann:zqpassword@a.test/\nhttp://a.test/1,http://b.test/\n";
+    fs::write(scene.seeds(), lines).unwrap();
+    let url = "http://ann:zqpassword@a.test/";
+    let as_url = scene.path("as-url");
+    let as_url = as_url.to_str().unwrap();
+    let of_file = scene.crawl().args(["-vv"]).run();
+    let of_url = Crawl::new(["--seed", url, "--out", as_url, "--agent", "SuperRobot/1.0", "--delay", "20ms"])
+        .args(scene.server.resolve())
+        .run();
+    for output in [&of_file, &of_url] {
+        assert!(output.stderr.contains("http://...@a.test/\" has a user name or a password"), "{output}");
+        assert!(!format!("{output}").contains("zqpassword"), "{output}");
+    }
+    assert!(of_file.stderr.contains("looks like a line of a CSV file"), "{of_file}");
+    for dir in [scene.out().as_path(), Path::new(as_url)] {
+        Crawl::new(["report"])
+            .args([dir])
+            .args(["-o", scene.path("report.html").to_str().unwrap()])
+            .run()
+            .expect(0);
+        assert_eq!(files_with(dir, &["zqpassword"]), []);
+    }
+    assert!(!fs::read_to_string(scene.path("report.html")).unwrap().contains("zqpassword"));
+    let sent: Vec<_> = scene.server.log().iter().map(|request| format!("{request:?}")).collect();
+    assert!(!sent.is_empty() && !sent.concat().to_lowercase().contains("authorization"), "{sent:?}");
 }

@@ -172,12 +172,13 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
     for warning in &loaded.warnings {
         console.warning(warning);
     }
-    let settings = loaded.settings;
+    let mut settings = loaded.settings;
     if settings.seed.as_os_str().is_empty() {
         let what = "no seeds given: add --seed FILE (one URL per line), --seed - for standard input, or the URLs themselves";
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let seeds = seeds::read(&settings.seed)?;
+    settings.seed = seeds::without_passwords(&settings.seed);
     report_bad_lines(&seeds, console);
     if seeds.seeds.is_empty() {
         let what = format!("no line of {} is a URL that can be crawled", path_text(&settings.seed));
@@ -197,6 +198,12 @@ fn report_bad_lines(list: &SeedList, console: Console) {
     }
     if list.bad.len() > LISTED {
         console.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - LISTED));
+    }
+    for doubtful in list.doubtful.iter().take(LISTED) {
+        console.warning(&format!("seed {doubtful}"));
+    }
+    if list.doubtful.len() > LISTED {
+        console.warning(&format!("seed file: {} more doubtful lines", list.doubtful.len() - LISTED));
     }
 }
 
