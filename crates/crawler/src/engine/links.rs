@@ -5,11 +5,9 @@ use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
-use crate::costly::leads_to;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, Lease, Marks, Priority, QueuedUrl, Via};
 use crate::ledger;
-use crate::page_store;
 use crate::post::{Letter, SentLink};
 use crate::record::{
     Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, MovedSeed, NOT_LISTED, PageRecord,
@@ -252,7 +250,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let seed = match &known {
             Some((_, moved)) => moved.seed.clone(),
-            None => self.start_of_chain(from, before)?,
+            None => self.records().chain_to(from.as_str(), before)?.first,
         };
         let is_of_seed = known.is_some() || self.bounds.scope.is_inside(from);
         let same_site = is_of_seed && CrawlUrl::parse(&seed).is_ok_and(|seed| is_same_site(&seed, to));
@@ -273,20 +271,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             );
         }
         self.put_moved_seed(page, &moved)
-    }
-
-    /// The first of the URLs that redirected to each other up to this one, as far as their records are in this database.
-    fn start_of_chain(&self, url: &CrawlUrl, via: Option<Via>) -> Result<String, CommitError> {
-        let (mut first, mut via) = (url.to_string(), via);
-        for _ in 0..u8::MAX {
-            let Some(hop) = via else { break };
-            let before = page_store::record_of(&**self.frontier.store(), hop.host, hop.page)?;
-            let leads = |to: &str| leads_to(to, &first);
-            let before = before.filter(|before| before.redirect.as_deref().is_some_and(leads));
-            let Some(before) = before else { break };
-            (first, via) = (before.url, before.via);
-        }
-        Ok(first)
     }
 
     /// Whether a seed, or a URL that one redirected to, redirects from this page to this URL.

@@ -2,6 +2,7 @@
 //! whose own `rel=canonical` or meta `url` names another page with the same body, which is stored once.
 
 use crate::commit::Batch;
+use crate::costly::leads_to;
 use crate::frontier::{Frontier, HostId, Lease, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{LinkOutcome, PageRecord};
@@ -15,6 +16,17 @@ pub(super) struct Records<'a, S> {
     /// What waits to be committed.
     pub(super) batch: &'a Batch,
     pub(super) key: &'a FingerprintKey,
+}
+
+/// The redirects that lead to a URL, one after the other.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chain {
+    /// The URL that redirects first; the URL itself where none leads to it.
+    pub(super) first: String,
+    /// How many there are, 255 at most.
+    pub(super) redirects: u8,
+    /// No page led to the first one. Otherwise it was found on a page, or what led to it isn't in this database.
+    pub(super) is_whole: bool,
 }
 
 impl<S: Store> Records<'_, S> {
@@ -63,12 +75,42 @@ impl<S: Store> Records<'_, S> {
         Ok(false)
     }
 
+    /// The redirects that lead to a URL, which `via` led to. Reads a record for each, from the last to the first.
+    pub(super) fn chain_to(&self, url: &str, via: Option<Via>) -> Result<Chain, StoreError> {
+        let (mut chain, mut via) = (Chain { first: url.to_owned(), redirects: 0, is_whole: false }, via);
+        while chain.redirects < u8::MAX {
+            let Some(hop) = via else {
+                chain.is_whole = true;
+                break;
+            };
+            let before = self.record(hop)?;
+            let leads = |to: &str| leads_to(to, &chain.first);
+            let before = before.filter(|before| before.redirect.as_deref().is_some_and(leads));
+            let Some(before) = before else { break };
+            (chain.first, via) = (before.url, before.via);
+            chain.redirects += 1;
+        }
+        Ok(chain)
+    }
+
+    /// The record of a page, one that isn't committed yet before one that is.
+    fn record(&self, hop: Via) -> Result<Option<PageRecord>, StoreError> {
+        match self.waiting(hop) {
+            Some(record) => Ok(Some(record.clone())),
+            None => page_store::record_of(self.frontier.store(), hop.host, hop.page),
+        }
+    }
+
+    /// The record of a page that waits to be committed.
+    fn waiting(&self, hop: Via) -> Option<&PageRecord> {
+        let mut pages = self.batch.pages.iter().rev();
+        pages.find(|page| page.host == hop.host && page.page == hop.page).map(|page| &page.record)
+    }
+
     /// The page that led to a page. A record that isn't committed yet is found in the batch.
     fn via_of(&self, hop: Via) -> Result<Option<Via>, StoreError> {
-        let waiting =
-            self.batch.pages.iter().rev().find(|page| page.host == hop.host && page.page == hop.page);
-        if let Some(page) = waiting {
-            return Ok(page.record.via);
+        if let Some(record) = self.waiting(hop) {
+            return Ok(record.via);
         }
         Ok(page_store::record_of(self.frontier.store(), hop.host, hop.page)?.and_then(|record| record.via))
     }

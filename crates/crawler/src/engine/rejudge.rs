@@ -194,7 +194,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(Some(Way { own, item, is_redirect: false, before: None, barred: None }));
         };
         if page.redirect.as_deref().is_some_and(|to| leads_to(to, url.as_str())) {
-            let (redirects, is_seed) = self.chain_to(page)?;
+            let chain = self.records().chain_to(&page.url, page.via)?;
+            let redirects = chain.redirects.saturating_add(1);
+            let is_seed = chain.is_whole && page.depth == 0;
             let mut item = QueuedUrl { redirects, ..QueuedUrl::link(url, page.depth, Some(at)) };
             if is_seed {
                 item = item.marked(Marks::SEED);
@@ -257,24 +259,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let value = store.get(Tree::Sitemaps, &link_key(at.host, at.page))?;
         let is_sitemap = value.map(|value| SitemapRecord::read(&value)).transpose()?.is_some();
         Ok(is_sitemap.then_some(Source { at, host, page: None }))
-    }
-
-    /// How many redirects in a row the one from this page is, and whether the first of them is from a seed.
-    fn chain_to(&self, page: &PageRecord) -> Result<(u8, bool), StoreError> {
-        let mut redirects = 1_u8;
-        let (mut url, mut via) = (page.url.clone(), page.via);
-        loop {
-            let Some(hop) = via else { return Ok((redirects, page.depth == 0)) };
-            let before = page_store::record_of(&**self.frontier.store(), hop.host, hop.page)?;
-            let leads = |to: &str| leads_to(to, &url);
-            let before = before.filter(|before| before.redirect.as_deref().is_some_and(leads));
-            let Some(before) = before else { return Ok((redirects, false)) };
-            redirects = redirects.saturating_add(1);
-            if redirects == u8::MAX {
-                return Ok((redirects, false));
-            }
-            (url, via) = (before.url, before.via);
-        }
     }
 
     fn admit_again(

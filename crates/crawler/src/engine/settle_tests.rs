@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use meta::Effects;
 use tokio::time::Instant;
 
+use super::records::Chain;
 use super::*;
 use crate::clock::{Now, instant};
 use crate::commit::{Batch, Committer, Discovery};
@@ -15,7 +16,7 @@ use crate::consent::tests::response;
 use crate::encoded::packed_size;
 use crate::extract::MainText;
 use crate::fetch::{DnsAnswer, ErrorKind, FetchError, FetchRequest, FetchResult};
-use crate::frontier::{Permit, RobotsFetch};
+use crate::frontier::{Permit, RobotsFetch, Via};
 use crate::job;
 use crate::origin_cache::OriginCache;
 use crate::record::{
@@ -515,4 +516,30 @@ async fn a_host_is_asked_again_once_its_answer_is_written_which_counts_once_it_i
     };
     assert!(!rested(true), "two may join it");
     assert!(rested(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_of_redirects_is_followed_back_to_its_first_url() {
+    let urls = ["http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"];
+    let mut crawl = Crawl::new(&urls);
+    let host = crawl.engine.frontier.known("a.test").unwrap();
+    let via = |at: &str| Some(Via { host, page: url(at).fingerprint(&KEY) });
+    // The first three redirect to the one after them; a page that links led to the first of the other chain, which has one redirect.
+    for (nth, before) in [(0, None), (1, via(urls[0])), (2, via(urls[1])), (3, via("http://a.test/front"))] {
+        let mut visited = page(urls[nth], 301, Vec::new());
+        visited.record.via = before;
+        visited.record.redirect = Some(urls.get(nth + 1).unwrap_or(&"http://a.test/5").to_string());
+        assert_eq!(crawl.settle(Event::Page(Box::new(visited))), urls[nth]);
+    }
+    let chain = |at: &str, led: Option<Via>| {
+        let Chain { first, redirects, is_whole } = crawl.engine.records().chain_to(at, led).unwrap();
+        (first, redirects, is_whole)
+    };
+    let from = |first: &str, redirects, is_whole| (first.to_owned(), redirects, is_whole);
+    assert_eq!(chain(urls[0], None), from(urls[0], 0, true));
+    assert_eq!(chain(urls[1], via(urls[0])), from(urls[0], 1, true));
+    assert_eq!(chain(urls[3], via(urls[2])), from(urls[0], 3, true));
+    // Found on a page, which no record has; and by a link on a page that redirects elsewhere.
+    assert_eq!(chain("http://a.test/5", via(urls[3])), from(urls[3], 1, false));
+    assert_eq!(chain("http://a.test/x", via(urls[2])), from("http://a.test/x", 0, false));
 }
