@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use crate::error_kind::ErrorKind;
-use crate::record::{SitemapRecord, SitemapState};
+use crate::record::{SitemapFound, SitemapRecord, SitemapState};
 use crate::store::{Store, Tree};
 
 /// A sitemap, as the summary tells it.
@@ -41,6 +41,9 @@ pub struct SitemapSummary {
     pub at: Moment,
     /// What is wrong with it, where it was cut, or where it leads.
     pub detail: Option<String>,
+    /// A robots.txt or an index names it, or what redirects to it: nobody guessed its URL.
+    #[serde(skip)]
+    pub(crate) is_named: bool,
 }
 
 impl View {
@@ -60,7 +63,11 @@ pub fn stored_sitemaps<S: Store>(store: &S) -> impl Iterator<Item = Result<Sitem
 
 impl From<SitemapRecord> for SitemapSummary {
     fn from(record: SitemapRecord) -> Self {
+        // The target of a redirect speaks for the hosts whose robots.txt led to it; that of a guessed one for none.
+        let is_named = matches!(record.found, SitemapFound::RobotsTxt | SitemapFound::Index)
+            || !record.speaks_for.is_empty();
         Self {
+            is_named,
             url: record.url,
             state: record.state.as_str(),
             found: record.found.as_str(),
@@ -87,10 +94,14 @@ impl SitemapSummary {
         self.state == SitemapState::Failed.as_str() && self.detail.as_ref().is_some_and(is_crashed)
     }
 
-    /// What its host's coverage says of it: that it couldn't be fetched, or not be read to its end; none where nothing is missing. A sitemap that
-    /// doesn't exist says nothing.
+    /// What its host's coverage says of it: that it couldn't be fetched, or not be read to its end; none where nothing is missing, as where
+    /// a URL that nobody names isn't a sitemap, or doesn't exist.
     pub(crate) fn note(&self) -> Option<String> {
-        let is_missing = matches!(self.status, Some(200..300 | 400..=428 | 430..500));
+        let is_missing = match self.status {
+            Some(200..300) => true,
+            Some(400..=428 | 430..500) => !self.is_named,
+            _ => false,
+        };
         let is_failed = self.state == SitemapState::Failed.as_str();
         let what = if self.incomplete {
             if is_failed { "couldn't be read" } else { "couldn't be read to its end" }
@@ -121,33 +132,61 @@ impl SitemapSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::SitemapFound;
+
+    fn note(found: SitemapFound, speaks_for: &[&str], change: impl Fn(&mut SitemapRecord)) -> Option<String> {
+        let (url, at) = ("http://a.test/s.xml".to_owned(), jiff::Timestamp::UNIX_EPOCH);
+        let mut record = SitemapRecord::found(url, found, String::new(), at);
+        record.speaks_for = speaks_for.iter().map(|host| (*host).to_owned()).collect();
+        record.detail = Some("x".to_owned());
+        change(&mut record);
+        SitemapSummary::from(record).note()
+    }
+
+    fn says(what: &str) -> Option<String> {
+        Some(format!("sitemap http://a.test/s.xml {what}: x"))
+    }
 
     #[test]
-    fn coverage_names_what_was_not_read_whole_and_not_what_does_not_exist() {
-        let note = |state, status, incomplete, detail: &str| {
-            let url = "http://a.test/s.xml".to_owned();
-            let found = SitemapRecord::found(
-                url,
-                SitemapFound::RobotsTxt,
-                String::new(),
-                jiff::Timestamp::UNIX_EPOCH,
-            );
-            let detail = Some(detail.to_owned());
-            SitemapSummary::from(SitemapRecord { state, status, detail, incomplete, ..found }).note()
+    fn coverage_names_what_was_not_read_whole() {
+        let note = |state, status, incomplete| {
+            note(SitemapFound::WellKnown, &[], |record| {
+                (record.state, record.status, record.incomplete) = (state, status, incomplete);
+            })
         };
-        let says = |what: &str| Some(format!("sitemap http://a.test/s.xml {what}"));
         let (read, failed) = (SitemapState::Read, SitemapState::Failed);
-        assert_eq!(note(read, Some(200), true, "x"), says("couldn't be read to its end: x"));
-        assert_eq!(note(failed, Some(200), true, "x"), says("couldn't be read: x"));
-        assert_eq!(note(failed, Some(503), false, "x"), says("couldn't be fetched: x"));
-        assert_eq!(note(failed, Some(429), false, "x"), says("couldn't be fetched: x"));
-        assert_eq!(note(failed, Some(302), false, "x"), says("couldn't be fetched: x"));
-        assert_eq!(note(failed, None, false, "x"), says("couldn't be fetched: x"));
+        assert_eq!(note(read, Some(200), true), says("couldn't be read to its end"));
+        assert_eq!(note(failed, Some(200), true), says("couldn't be read"));
+        for status in [Some(503), Some(429), Some(302), None] {
+            assert_eq!(note(failed, status, false), says("couldn't be fetched"), "{status:?}");
+        }
         // What answers for a URL that nobody calls a sitemap.
-        assert_eq!(note(failed, Some(200), false, "x"), None);
-        for state in [read, failed, SitemapState::Denied, SitemapState::Redirects, SitemapState::Waits] {
-            assert_eq!(note(state, Some(404), false, "x"), None, "{state:?}");
+        assert_eq!(note(failed, Some(200), false), None);
+        for state in [read, SitemapState::Denied, SitemapState::Redirects, SitemapState::Waits] {
+            assert_eq!(note(state, Some(404), false), None, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn coverage_names_a_missing_sitemap_where_somebody_names_it() {
+        use SitemapFound::{Index, Redirect, RobotsTxt, WellKnown};
+        for (found, speaks_for, is_named) in [
+            (RobotsTxt, &["a.test"][..], true),
+            // What a robots.txt names since the guess was made.
+            (WellKnown, &["a.test"], true),
+            (WellKnown, &[], false),
+            (Index, &["a.test"], true),
+            (Index, &[], true),
+            // Behind a sitemap that a robots.txt names, and behind a guessed one.
+            (Redirect, &["a.test"], true),
+            (Redirect, &[], false),
+        ] {
+            for status in [400, 401, 403, 404, 405, 406, 410, 418, 428, 429, 431, 451, 499] {
+                let note = note(found, speaks_for, |record| {
+                    (record.state, record.status) = (SitemapState::Failed, Some(status));
+                });
+                let expected = (is_named || status == 429).then(|| says("couldn't be fetched")).flatten();
+                assert_eq!(note, expected, "{found:?} {speaks_for:?} {status}");
+            }
         }
     }
 }
