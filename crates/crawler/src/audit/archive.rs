@@ -398,9 +398,11 @@ fn judge_aside(file: &str, record: &Record, place: Option<&Place>, records: &mut
     } else if !["robots", "sitemap", "consent"].contains(&purpose) {
         records.broken(url, at, format!("{file} at {}: of unknown purpose {purpose}", record.offset));
     } else if purpose == "sitemap"
-        && record.http_fields().iter().any(|(name, value)| {
-            let value = value.to_ascii_lowercase();
-            name.eq_ignore_ascii_case("x-robots-tag")
+        && field_lines_of(record.http().map_or(&[][..], |(head, _)| head)).iter().any(|(name, value)| {
+            // Control characters within a word stay in this field.
+            let mut value = value.to_ascii_lowercase();
+            value.retain(|byte| !byte.is_ascii_control());
+            name == "x-robots-tag"
                 && ["noindex", "noarchive", "none"]
                     .iter()
                     .any(|word| memchr::memmem::find(&value, word.as_bytes()).is_some())

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::clean;
 use crate::clock::instant;
+use crate::fetch::field_lines_of;
 use crate::nofollow;
 use crate::sorter::{SortError, Sorter};
 use crate::warc::{self, Reader, Record, WrittenFile};
@@ -224,14 +225,14 @@ fn write(sorter: Sorter, name: &Path, out: &mut dyn Write) -> Result<u64, CdxjEr
 /// The line of a record; none for those that no reader asks for.
 pub(crate) fn line(record: &Record, file: &str) -> Option<String> {
     let url = record.field("WARC-Target-URI")?;
-    let fields = record.http_fields();
     let is_response = matches!(record.kind(), "response" | "revisit");
     let mime = match record.kind() {
         "revisit" => Some("warc/revisit".to_owned()),
-        "response" => fields
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-            .map(|(_, value)| media_type(&text(value))),
+        "response" => record.http().and_then(|(head, _)| {
+            let fields = field_lines_of(head);
+            let content_type = fields.iter().find(|(name, _)| name == "content-type");
+            content_type.map(|(_, value)| media_type(&text(value)))
+        }),
         "resource" if record.field("Content-Type") != Some("application/warc-fields") => {
             record.field("Content-Type").map(media_type)
         }

@@ -263,6 +263,17 @@ mod tests {
     }
 
     #[test]
+    fn names_values_and_folded_lines_are_read_without_what_surrounds_them() {
+        let head = b"HTTP/1.1 200 OK\r\nX-A:b\r\nX-C : \t d \r\n: none\r\nno field\r\nX-E: f,\r\n g\r\n\th\r\nX-I:\r\n\
+            X-\x01J\x7f: \x0c k\x1b\r\n\r\nX-Body: x";
+        // RFC 9112 section 5.2: a fold is one or more spaces.
+        let expected = [("x-a", "b"), ("x-c", "d"), ("x-e", "f, g h"), ("x-i", ""), ("x-j", "k")];
+        let expected = expected.map(|(name, value)| line(name, value.as_bytes()));
+        assert_eq!(field_lines_of(head), expected);
+        assert_eq!(field_lines_of(b""), Vec::new());
+    }
+
+    #[test]
     fn lines_that_cant_be_read_are_listed_and_the_others_read() {
         let head = b"HTTP/1.1 200 OK\r\n X-Robots-Tag: none\r\ngarbage\x1b line\r\nX Foo: a\r\n b\r\n\
             \"X-Robots-Tag\"\xc2\xa0: noarchive\r\nX-Robots-Tag: noai\r\n: x\r\nA:\r\n\r\nbody: x";

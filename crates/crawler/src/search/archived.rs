@@ -1,6 +1,5 @@
 //! Reads the text of a page from its response in the archive.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -9,7 +8,7 @@ use super::document::{Document, Kind};
 use super::pdf::{self, NotRead};
 use super::sites::Sites;
 use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
-use crate::fetch::decode_body;
+use crate::fetch::{FieldLines, decode_body, field_lines_of};
 use crate::record::{PageRecord, UnreadText};
 use crate::url::CrawlUrl;
 use crate::warc::{Directories, Location, Record};
@@ -167,7 +166,8 @@ impl Archive {
     fn page_text(&self, record: &PageRecord, place: &Location) -> Option<MainText> {
         let stored = self.response(place)?;
         let (fields, body) = decoded(&stored)?;
-        let mut document = Response::of(fields.iter().map(|(name, value)| (&**name, &**value)), &body);
+        let mut document =
+            Response::of(fields.iter().map(|(name, value)| (name.as_str(), value.as_slice())), &body);
         document.is_cut = record.is_cut();
         let url = CrawlUrl::parse(&record.url).ok()?;
         let input = ExtractInput {
@@ -189,16 +189,13 @@ impl Archive {
     }
 }
 
-/// Fields of a response, by name.
-type Fields<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
-
 /// The fields of a response, and its body without its codings.
-fn decoded(stored: &Record) -> Option<(Fields<'_>, Bytes)> {
-    let (_, wire) = stored.http()?;
-    let fields = stored.http_fields();
+fn decoded(stored: &Record) -> Option<(FieldLines, Bytes)> {
+    let (head, wire) = stored.http()?;
+    let fields = field_lines_of(head);
     let codings: Vec<String> = fields
         .iter()
-        .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
+        .filter(|(name, _)| name == "content-encoding")
         .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
         .collect();
     let body = decode_body((!codings.is_empty()).then(|| codings.join(",")).as_deref(), wire);

@@ -85,13 +85,12 @@ impl View {
         if stored.kind() != "response" {
             return Err(ArchiveError::NoResponse);
         }
-        let (_, wire) = stored.http().ok_or(ArchiveError::NoResponse)?;
-        let headers: Vec<(String, String)> = stored
-            .http_fields()
+        let (head, wire) = stored.http().ok_or(ArchiveError::NoResponse)?;
+        let headers: Vec<(String, String)> = fetch::field_lines_of(head)
             .into_iter()
-            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned()))
+            .map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned()))
             .collect();
-        let codings = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
         let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();
         let body = fetch::decode_body(Some(&codings.join(",")), wire);
         Ok(Some(StoredResponse { headers, body }))

@@ -1,7 +1,5 @@
 //! One WARC record as read back, and what can be wrong with it.
 
-use std::borrow::Cow;
-
 use super::digest::sha1;
 
 /// A record: its named fields and its block.
@@ -145,7 +143,8 @@ impl Record {
             || self.kind() == "resource" && self.field("Content-Type") == Some("text/dns")
     }
 
-    /// Splits the block of a request or response into its HTTP head (with its blank line) and its body.
+    /// Splits the block of a request or response into its HTTP head (with its blank line) and its body. `field_lines_of` in `fetch` reads the
+    /// fields of the head.
     pub fn http(&self) -> Option<(&[u8], &[u8])> {
         if !self.field("Content-Type")?.starts_with("application/http") {
             return None;
@@ -153,62 +152,6 @@ impl Record {
         let head_end = memchr::memmem::find(&self.block, b"\r\n\r\n")?;
         self.block.split_at_checked(head_end + 4)
     }
-
-    /// Returns the header fields of a request or response as stored, in order; empty for other records. Names have the case that they were
-    /// sent in; values are without white space around them, and a line that continues another one belongs to its value, its line end
-    /// replaced by spaces (RFC 9112 section 5.2). Control characters are removed from both.
-    pub fn http_fields(&self) -> Vec<(Cow<'_, str>, Cow<'_, [u8]>)> {
-        let Some((head, _)) = self.http() else { return Vec::new() };
-        let mut fields: Vec<(Cow<'_, str>, Cow<'_, [u8]>)> = Vec::new();
-        let mut is_field = false;
-        for line in
-            head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).skip(1)
-        {
-            if line.starts_with(b" ") || line.starts_with(b"\t") {
-                if let Some((_, value)) = fields.last_mut().filter(|_| is_field) {
-                    let line = without_controls(line);
-                    *value = [value, b"  ".as_slice(), trim(&line, false)].concat().into();
-                }
-                continue;
-            }
-            let colon = memchr::memchr(b':', line).unwrap_or_default();
-            let name = match without_controls(&line[..colon]) {
-                Cow::Borrowed(name) => std::str::from_utf8(trim(name, false)).map(Cow::Borrowed),
-                Cow::Owned(name) => {
-                    std::str::from_utf8(trim(&name, false)).map(|name| name.to_owned().into())
-                }
-            };
-            let name = name.unwrap_or_default();
-            is_field = !name.is_empty();
-            if is_field {
-                let value = match without_controls(&line[colon + 1..]) {
-                    Cow::Borrowed(value) => trim(value, true).into(),
-                    Cow::Owned(value) => trim(&value, true).to_vec().into(),
-                };
-                fields.push((name, value));
-            }
-        }
-        fields
-    }
-}
-
-fn without_controls(text: &[u8]) -> Cow<'_, [u8]> {
-    let is_kept = |byte: &u8| !byte.is_ascii_control() || *byte == b'\t';
-    if text.iter().all(is_kept) {
-        return text.into();
-    }
-    text.iter().copied().filter(is_kept).collect()
-}
-
-/// Takes away spaces and tabs at the end, and at the beginning too.
-fn trim(mut text: &[u8], both: bool) -> &[u8] {
-    while let [rest @ .., b' ' | b'\t'] = text {
-        text = rest;
-    }
-    while both && let [b' ' | b'\t', rest @ ..] = text {
-        text = rest;
-    }
-    text
 }
 
 #[cfg(test)]
@@ -259,23 +202,6 @@ mod tests {
                 "{old:?} -> {new:?}"
             );
         }
-    }
-
-    #[test]
-    fn fields_are_read_as_the_client_reads_them() {
-        let fields = "HTTP/1.1 200 OK\r\nX-A:b\r\nX-C : \t d \r\n: none\r\nno field\r\nX-E: f,\r\n g\r\n\th\r\nX-I:\r\n\
-                      X-\x01J\x7f: \x0c k\x1b\r\n\r\n";
-        let record = Record {
-            offset: 0,
-            length: 0,
-            fields: vec![("Content-Type".to_owned(), "application/http;msgtype=response".to_owned())],
-            block: fields.as_bytes().to_vec(),
-        };
-        let read = record.http_fields();
-        let read: Vec<_> =
-            read.iter().map(|(name, value)| (&**name, std::str::from_utf8(value).unwrap())).collect();
-        let expected = [("X-A", "b"), ("X-C", "d"), ("X-E", "f,   g  \th"), ("X-I", ""), ("X-J", "k")];
-        assert_eq!(read, expected);
     }
 
     #[test]
