@@ -138,6 +138,7 @@ impl Entry {
     }
 
     /// The URL of the page. The record isn't read beyond it.
+    #[cfg(feature = "cluster")]
     pub(crate) fn url(&self) -> Result<String, StoreError> {
         url_of(&self.record)
     }

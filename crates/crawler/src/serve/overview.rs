@@ -227,7 +227,7 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                 h2 { "Skipped, by reason" }
                 @if summary.skipped.is_empty() { p .quiet { "Nothing was skipped." } }
                 @if summary.skipped_not_listed > 0 {
-                    p { (count(summary.skipped_not_listed, "more URL")) " only counted: column " code { "skipped_not_listed" } " of table pages." }
+                    p { (count(summary.skipped_not_listed, "more URL")) " skipped and not listed here, since a page may add only so much to the database: column " code { "skipped_not_listed" } " of table pages has their number." }
                 }
                 (bars("Skipped URLs by reason", "Reason", &first(summary.skipped.iter().map(|skipped| {
                     (words(&skipped.what), link("/table/skipped", "where", &format!("reason = \"{}\"", skipped.what)), skipped.count)

@@ -113,7 +113,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// As [`Value::write_json`].
+    /// Writes it as JSON that can be printed.
     pub(super) fn write_json(self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Null => out.write_all(b"null"),
@@ -168,6 +168,7 @@ impl Value {
     }
 
     /// Writes it as JSON that can be printed.
+    #[cfg(feature = "serve")]
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         ValueRef::from(self).write_json(out)
     }
