@@ -48,7 +48,7 @@ pub(super) fn bound(text: &str, found: &[Range<usize>], most: usize) -> Marked {
             space = !marked.text.is_empty();
             continue;
         }
-        if crate::clean::clean(c.encode_utf8(&mut [0; 4])).is_empty() {
+        if crate::clean::is_hidden(&marked.text, c, &text[at + c.len_utf8()..]) {
             continue;
         }
         if std::mem::take(&mut space) {

@@ -1,12 +1,11 @@
 //! JSON that is safe to print: characters that could control a terminal are escaped, which JSON readers undo.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use crate::clean::clean;
+use crate::clean::escaped;
 
 /// Writes one value on one line.
 pub fn write_line<W: Write + ?Sized>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
@@ -25,26 +24,12 @@ pub(super) fn write_fragment<W: Write>(out: &mut W, json: &str) -> io::Result<()
     Printable.write_string_fragment(out, json)
 }
 
-/// As serde's compact form; C1 controls and characters that reorder text are escaped as well.
+/// As serde's compact form; C1 controls and characters that reorder text or are invisible are escaped as well.
 struct Printable;
 
 impl Formatter for Printable {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        if matches!(clean(fragment), Cow::Borrowed(_)) {
-            return out.write_all(fragment.as_bytes());
-        }
-        let (mut bytes, mut units) = ([0; 4], [0; 2]);
-        for c in fragment.chars() {
-            let text = c.encode_utf8(&mut bytes);
-            if matches!(clean(text), Cow::Borrowed(_)) {
-                out.write_all(text.as_bytes())?;
-            } else {
-                for unit in c.encode_utf16(&mut units) {
-                    write!(out, "\\u{unit:04x}")?;
-                }
-            }
-        }
-        Ok(())
+        out.write_all(escaped(fragment).as_bytes())
     }
 }
 

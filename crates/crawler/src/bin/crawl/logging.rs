@@ -1,12 +1,11 @@
 //! The log: on stderr as requested with `-v`, in the output directory as JSON lines.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 
-use crawler::clean::clean;
+use crawler::clean::{clean, escaped};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -100,23 +99,12 @@ impl<W: io::Write> io::Write for Escaped<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches('\n');
-        if matches!(clean(line), Cow::Borrowed(_)) {
+        let escaped = escaped(line);
+        if matches!(escaped, Cow::Borrowed(_)) {
             self.0.write_all(bytes)?;
             return Ok(bytes.len());
         }
-        let mut escaped = String::with_capacity(line.len() + 16);
-        let mut byte = [0; 4];
-        for c in line.chars() {
-            match clean(c.encode_utf8(&mut byte)) {
-                Cow::Borrowed(same) => escaped.push_str(same),
-                Cow::Owned(_) => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        // Writing into a text does not fail.
-                        let _ = write!(escaped, "\\u{unit:04x}");
-                    }
-                }
-            }
-        }
+        let mut escaped = escaped.into_owned();
         escaped.push('\n');
         self.0.write_all(escaped.as_bytes())?;
         Ok(bytes.len())
