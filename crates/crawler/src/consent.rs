@@ -3,7 +3,7 @@
 //! (ai-train).
 //!
 //! Fetching a file is an ordinary request: robots.txt is checked first, the host's delay applies. A file is valid for a day. One that can't
-//! be fetched in three attempts denies what it could deny; one that robots.txt denies, or that doesn't exist, has no statement.
+//! be fetched in as many attempts as a page has denies what it could deny; one that robots.txt denies, or that doesn't exist, has no statement.
 
 mod asking;
 mod kept;
@@ -30,9 +30,6 @@ use crate::url::{CrawlUrl, Origin};
 
 /// Redirects that are followed, within the origin.
 const HOPS: u8 = 5;
-
-/// Tries until a file counts as unreachable.
-const TRIES: u8 = 3;
 
 /// How long a file holds.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
@@ -306,13 +303,14 @@ impl<S: Store> ConsentCache<S> {
         held
     }
 
-    /// Takes in the answer to a request for a file. `may_ask` is asked where that is a redirect within the origin: whether
+    /// Takes in the answer to a request for a file, which is repeated up to `retries` times. `may_ask` is asked where that is a redirect within the origin: whether
     /// robots.txt lets the target be asked for.
     pub fn answered(
         &self,
         file: SiteFile,
         url: &CrawlUrl,
         answer: &Result<Response, FetchError>,
+        retries: u32,
         now: Timestamp,
         may_ask: impl FnOnce(&CrawlUrl) -> Result<bool, StoreError>,
     ) -> Result<SiteFileStep, StoreError> {
@@ -366,7 +364,7 @@ impl<S: Store> ConsentCache<S> {
                         }
                     }
                 }
-                class if class.may_pass() && tries + 1 < TRIES => {
+                class if class.may_pass() && u32::from(tries) < retries => {
                     again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
                 }
                 class if class.says_nothing() || class == StatusClass::NotModified => {
@@ -375,7 +373,7 @@ impl<S: Store> ConsentCache<S> {
                 }
                 _ => record.reason = format!("status {}: no statement", response.status),
             },
-            Err(_) if tries + 1 < TRIES => {
+            Err(_) if u32::from(tries) < retries => {
                 again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
             }
             Err(error) => {

@@ -58,6 +58,16 @@ impl ErrorKind {
         Self::ALL.into_iter().chain([Self::Parse]).find(|kind| kind.as_str() == name)
     }
 
+    /// True for failures that another try may not meet.
+    pub fn may_pass(self) -> bool {
+        matches!(self, Self::Timeout | Self::Connection | Self::Dns | Self::Truncated | Self::Protocol)
+    }
+
+    /// True where the host itself gave no response: no connection, no name, no TLS, or nothing in time.
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Self::Timeout | Self::Connection | Self::Tls | Self::Dns)
+    }
+
     /// Returns the name that records and reports carry.
     pub fn as_str(self) -> &'static str {
         match self {

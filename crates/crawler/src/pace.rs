@@ -178,6 +178,10 @@ pub struct HostPace {
     /// Answers 5xx in a row.
     #[serde(default)]
     pub server_errors: u32,
+    /// Requests for a robots.txt without an answer since the last one with an answer; part of `pushbacks`. Not stored: a later
+    /// process counts `pushbacks` for them.
+    #[serde(skip)]
+    pub robots_failures: u32,
 }
 
 /// The pause after a first pushback, and after a second failure in a row; doubled with each further one up to
@@ -258,6 +262,35 @@ impl HostPace {
             1 => back_off(FAILURE_FIRST, 1, rules, jitter),
             in_a_row => back_off(BACK_OFF_FIRST, in_a_row - 1, rules, jitter),
         }
+    }
+}
+
+impl HostPace {
+    /// Enters a failed connection or time-out of a request for a robots.txt, and gives the host's pause, as [`HostPace::failed`] does.
+    pub fn robots_failed(&mut self, rules: &PaceRules, jitter: f64) -> Delay {
+        self.robots_failures = self.robots_failures.saturating_add(1);
+        self.failed(rules, jitter)
+    }
+
+    /// Enters that a request for a robots.txt was answered: the failed ones before it are no row any more.
+    pub fn robots_answered(&mut self) {
+        self.pushbacks = self.pushbacks.saturating_sub(std::mem::take(&mut self.robots_failures));
+    }
+
+    /// Whether a robots.txt whose request failed is asked for again, with so many retries: not if the pause before that is longer than
+    /// `max_wait`, as long as a crawl waits for a host. The failures of its host count, whatever was asked for, so that a process that takes the
+    /// crawl up counts them too.
+    pub fn may_ask_robots_again(self, retries: u32, max_wait: Duration) -> bool {
+        self.pushbacks.max(self.robots_failures) < retries
+            && failure_pause(self.pushbacks.saturating_add(1)) <= max_wait
+    }
+}
+
+/// The pause after so many failures in a row, as it is before [`PaceRules::max_backoff`] bounds it and chance adds to it.
+fn failure_pause(in_a_row: u32) -> Duration {
+    match in_a_row.checked_sub(2) {
+        None => FAILURE_FIRST,
+        Some(doubled) => BACK_OFF_FIRST.saturating_mul(1 << doubled.min(24)),
     }
 }
 
@@ -369,6 +402,43 @@ mod tests {
             let pause = HostPace::default().answered(429, None, &RULES, jitter).unwrap().length;
             assert_eq!(pause, Duration::from_millis(busy), "{jitter}");
         }
+    }
+
+    #[test]
+    fn a_robots_txt_is_tried_as_often_as_a_page_and_its_answer_ends_the_row() {
+        for retries in 0..5 {
+            let mut pace = HostPace::default();
+            let tries = 1
+                + (0..9)
+                    .take_while(|_| {
+                        let again = pace.may_ask_robots_again(retries, secs(3_600));
+                        if again {
+                            pace.robots_failed(&RULES, 0.0);
+                        }
+                        again
+                    })
+                    .count();
+            assert_eq!(tries, 1 + retries as usize);
+        }
+        let mut pace = HostPace::default();
+        let pauses = [(); 3].map(|()| pace.robots_failed(&RULES, 0.0).length.as_secs());
+        assert_eq!((pauses, pace.pushbacks), ([1, 60, 120], 3), "as after failed pages");
+        // Another process knows of the row, and not what was asked for.
+        let taken_up = HostPace { robots_failures: 0, ..pace };
+        assert!(!taken_up.may_ask_robots_again(2, secs(3_600)));
+        pace.robots_answered();
+        assert_eq!(pace, HostPace::default());
+        // Nor is it asked for again after a pause that no crawl waits for.
+        for (failures, pause) in [(0, 1), (1, 60), (2, 120), (3, 240)] {
+            let pace = HostPace { pushbacks: failures, robots_failures: failures, ..HostPace::default() };
+            assert!(pace.may_ask_robots_again(9, secs(pause)), "{failures}");
+            assert!(!pace.may_ask_robots_again(9, secs(pause) - Duration::from_millis(1)), "{failures}");
+        }
+        // What pages were refused by stays: a robots.txt that is there doesn't end the pauses of its host.
+        pace.answered(429, None, &RULES, 0.0);
+        pace.robots_failed(&RULES, 0.0);
+        pace.robots_answered();
+        assert_eq!((pace.pushbacks, pace.robots_failures), (1, 0));
     }
 
     #[test]

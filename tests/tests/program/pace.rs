@@ -278,3 +278,92 @@ fn two_commands_on_one_host_are_told_of() {
     let after = crawl("http://a.test/", "fifth").args(["--max-pages", "1"]).run();
     assert!(!told(&after.stderr), "{after}");
 }
+
+/// Serves three pages that link to each other, and a robots.txt that allows them.
+fn serves_three_pages(stream: TcpStream) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
+        while !lines.next()?.ok()?.is_empty() {}
+        let (kind, body) = match path.as_str() {
+            "/robots.txt" => ("text/plain", "User-agent: *\nDisallow:\n"),
+            _ => ("text/html", "<a href=/1>1</a> <a href=/2>2</a>"),
+        };
+        let length = body.len();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
+        writer.write_all((head + body).as_bytes()).ok()?;
+    }
+}
+
+#[test]
+fn a_server_that_starts_after_its_robots_txt_was_asked_for_is_crawled() {
+    // An address of its own: nobody else takes the port in the meantime.
+    let address = TcpListener::bind("127.83.7.41:0").unwrap().local_addr().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let (seeds, out) = (directory.path().join("seeds.txt"), directory.path().join("out"));
+    std::fs::write(&seeds, format!("http://{address}/\n")).unwrap();
+    let crawl = Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"]);
+    let running =
+        crawl.args(["--seed".as_ref(), seeds.as_os_str(), "--out".as_ref(), out.as_os_str()]).start();
+    // The server starts once a request failed.
+    let has_failed = || {
+        let logs = std::fs::read_dir(out.join("log")).into_iter().flatten().flatten();
+        logs.filter_map(|file| std::fs::read_to_string(file.path()).ok())
+            .any(|log| log.contains("robots.txt can't be fetched"))
+    };
+    for _ in 0..6_000 {
+        if has_failed() {
+            break;
+        }
+        pass(10);
+    }
+    let listener = TcpListener::bind(address).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || serves_three_pages(stream));
+        }
+    });
+    running.wait(Duration::from_secs(200)).expect(0);
+    let table = |name: &str| {
+        let export = Crawl::new(["export".as_ref(), out.as_os_str()]);
+        export.args(["--table", name, "--format", "jsonl"]).run().expect(0).json()
+    };
+    assert_eq!(table("pages").len(), 3);
+    let ledger = table("ledger");
+    let retries: Vec<_> = ledger.iter().filter(|entry| entry["decision"] == "retry").collect();
+    // The second attempt may come before the server is there.
+    assert!((1..=2).contains(&retries.len()), "{retries:?}");
+    for entry in retries {
+        assert_eq!((&entry["layer"], &entry["reason"]), (&"robots".into(), &"connection".into()), "{entry}");
+    }
+    Crawl::new(["audit".as_ref(), out.as_os_str()]).run().expect(0);
+}
+
+#[test]
+fn a_crawl_that_ends_before_a_robots_txt_is_there_says_so_and_keeps_its_pause() {
+    let directory = tempfile::tempdir().unwrap();
+    let (seeds, out) = (directory.path().join("seeds.txt"), directory.path().join("out"));
+    // Nothing listens there.
+    std::fs::write(&seeds, "http://127.83.7.42:1/\n").unwrap();
+    let paths = ["--seed".as_ref(), seeds.as_os_str(), "--out".as_ref(), out.as_os_str()];
+    let crawl =
+        Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0", "--max-time", "6s"]);
+    crawl.args(paths).run().expect(10);
+    let table = |name: &str| {
+        let export = Crawl::new(["export".as_ref(), out.as_os_str()]);
+        export.args(["--table", name, "--format", "jsonl"]).run().expect(0).json()
+    };
+    // The attempts at once and after a second; the third is a minute later, also for the next run.
+    let retries = |ledger: &[serde_json::Value]| {
+        let of_robots = ledger.iter().filter(|entry| entry["layer"] == "robots");
+        of_robots.map(|entry| entry["decision"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(retries(&table("ledger")), ["retry"; 2]);
+    let explain = Crawl::new(["explain".as_ref(), out.as_os_str()]).args(["http://127.83.7.42:1/"]).run();
+    let answer = "the requests for its robots.txt had no response, and it is requested again then";
+    assert!(explain.stdout.contains(answer), "{explain}");
+    let resume = Crawl::new(["resume".as_ref(), out.as_os_str()]).args(["--max-time", "4s"]).run();
+    resume.expect(10);
+    assert_eq!(retries(&table("ledger")), ["retry"; 2]);
+}

@@ -199,6 +199,8 @@ impl<S: Store> Crawl<S> {
             clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
             max_crawl_delay: settings.pace.max_crawl_delay,
+            retries: settings.fetch.retries,
+            max_wait: settings.pace.max_wait,
         });
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
         // So few that hosts are put away and come back all the time.

@@ -97,7 +97,14 @@ impl Done {
 }
 
 fn by(evidence: &RobotsEvidence) -> (Option<u32>, String) {
-    (evidence.line, evidence.rule.clone().unwrap_or_else(|| evidence.reason.clone()))
+    (evidence.line, evidence.rule.clone().unwrap_or_else(|| undated(&evidence.reason)))
+}
+
+/// A reason without the moments since when a robots.txt is unreachable: chance decides how long it is tried again before.
+fn undated(reason: &str) -> String {
+    let mut words: Vec<&str> = reason.split(' ').collect();
+    words.retain(|word| word.trim_end_matches(':').parse::<jiff::Timestamp>().is_err());
+    words.join(" ")
 }
 
 fn of_host<'a>(urls: impl IntoIterator<Item = &'a String>, host: &str) -> BTreeSet<&'a str> {
@@ -172,7 +179,7 @@ fn compare(host: &HostPlan, done: &Done, known: impl Fn(&str) -> bool, wrong: &m
         }
     }
     let blocked = host.origins.iter().flat_map(|origin| &origin.blocked_by);
-    let blocked: BTreeMap<_, _> = blocked.map(|by| ((by.line, by.rule.clone()), by.count)).collect();
+    let blocked: BTreeMap<_, _> = blocked.map(|by| ((by.line, undated(&by.rule)), by.count)).collect();
     // A crawl that waits for no such gap doesn't come to judge the host's URLs.
     if !host.skip_reason.as_ref().is_some_and(|why| why.contains("is over max-crawl-delay")) {
         check("denied", format!("{blocked:?}"), format!("{denied:?}"));

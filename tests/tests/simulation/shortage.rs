@@ -7,11 +7,12 @@ use std::time::Duration;
 use crawler::engine::{End, EngineSettings, Summary};
 use crawler::fetch::ErrorKind;
 use crawler::page_store;
-use crawler::record::{Decided, Decision, PageRecord, SiteFileRecord};
+use crawler::record::{Decided, Decision, Layer, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
 use jiff::Timestamp;
 use meta::consent::Purpose;
 use whole_program::oracle::{Promise, assert_polite};
+use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;
 use whole_program::simweb::{SimWeb, Size, Web, generate, truth};
 
@@ -107,6 +108,78 @@ async fn a_server_that_restarts_for_eight_seconds_costs_no_page() {
     let length = paused.evidence.pause.as_ref().expect("its length").length;
     assert!((secs(60)..=secs(75)).contains(&length), "{length:?}");
     assert!(sim.now() >= secs(4 + 60), "{:?}", sim.now());
+    let audit = crawl.audit(None);
+    assert!(audit.is_empty(), "{audit:#?}");
+}
+
+/// A host whose server isn't there from the beginning until then, and another one; and how the crawl goes that waits for a pause of
+/// two minutes at most.
+async fn away_until(seconds: u64) -> (SimWeb, Crawl<MemoryStore>, Summary, BTreeSet<String>) {
+    let site = |host| site(host, (12, 2), Rules::default(), Duration::from_millis(50), |_| Vec::new());
+    let web = web(BTreeMap::from([("a.test", site("a.test")), ("b.test", site("b.test"))]));
+    let expected = truth(&web, LIMITS).requested;
+    let sim = SimWeb::new(web);
+    sim.go_down("a.test", secs(0), secs(seconds));
+    let waiting = |settings| EngineSettings { max_wait: secs(120), ..settings };
+    let (crawl, summary) = crawl(&sim, waiting).await;
+    (sim, crawl, summary, expected)
+}
+
+/// The entries about requests for the robots.txt of a.test.
+fn of_robots(crawl: &Crawl<MemoryStore>) -> Vec<Decision> {
+    let decisions = crawl.decisions.lock().expect("nobody panicked").clone();
+    decisions
+        .into_iter()
+        .filter(|entry| {
+            entry.layer == Layer::Robots && entry.host == "a.test" && entry.evidence.request.is_some()
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_away_when_its_robots_txt_is_asked_for_costs_no_page() {
+    // From when on it responds, and the attempts until then: at 0 s, 1 s, and 61 s, or up to a quarter later.
+    for (seconds, failed) in [(1, 1), (8, 2), (60, 2)] {
+        let (sim, crawl, summary, expected) = away_until(seconds).await;
+        let asked: BTreeSet<String> = sim.page_counts().into_keys().collect();
+        assert_eq!((summary.end, asked), (End::Complete, expected), "away for {seconds} s");
+        let entries = of_robots(&crawl);
+        let (last, before) = entries.split_last().expect("entries");
+        assert_eq!((before.len(), &last.decision), (failed, &Decided::RobotsRules), "{entries:#?}");
+        for entry in before {
+            let what = (&entry.decision, entry.url.as_str());
+            assert_eq!(what, (&Decided::Retry, "http://a.test/robots.txt"), "{entry:#?}");
+            assert_eq!(entry.reason, crawler::record::Reason::Failure(ErrorKind::Connection));
+        }
+        let starts: Vec<_> =
+            entries.iter().filter_map(|entry| entry.evidence.request.as_ref()).map(|r| r.clock).collect();
+        for (pair, least) in starts.windows(2).zip([1, 60]) {
+            let waited = pair[1].saturating_sub(pair[0]);
+            let most = secs(least) * 5 / 4 + Duration::from_millis(100);
+            assert!((secs(least)..=most).contains(&waited), "{waited:?} instead of {least} s");
+        }
+        let first = sim.log().into_iter().find(|request| request.host == "a.test").expect("a request");
+        assert_eq!(first.purpose, RequestKind::Robots, "nothing else is asked for before");
+        let audit = crawl.audit(None);
+        assert!(audit.is_empty(), "{audit:#?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_robots_txt_counts_as_unreachable_after_as_many_attempts_as_a_page_has() {
+    let (sim, crawl, summary, _) = away_until(1_000).await;
+    let words: Vec<_> = of_robots(&crawl).into_iter().map(|entry| entry.decision).collect();
+    assert_eq!(words, [Decided::Retry, Decided::Retry, Decided::RobotsDefer]);
+    assert_eq!(summary.remaining_hosts, 1);
+    assert!(sim.log().iter().all(|request| request.host == "b.test"));
+    // Five minutes later it is asked for once, and stays unreachable: 15 minutes this time.
+    pass(secs(360)).await;
+    crawl.run(None).await.expect("the crawl ends well");
+    let words: Vec<_> = of_robots(&crawl).into_iter().map(|entry| entry.decision).skip(3).collect();
+    assert_eq!(words, [Decided::RobotsDefer]);
+    pass(secs(1_000)).await;
+    let summary = crawl.run(None).await.expect("the crawl ends well");
+    assert_eq!((summary.end, summary.queued), (End::Complete, 0));
     let audit = crawl.audit(None);
     assert!(audit.is_empty(), "{audit:#?}");
 }

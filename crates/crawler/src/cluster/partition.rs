@@ -132,6 +132,8 @@ fn open(
         clock,
         seed_hosts: shared.seed_hosts.get(&part).cloned().unwrap_or_default(),
         max_crawl_delay: settings.pace.max_crawl_delay,
+        retries: settings.fetch.retries,
+        max_wait: settings.pace.max_wait,
     });
     let engine = EngineSettings { run: Some(shared.run.clone()), ..engine_settings(settings, *key) };
     let totals = match store.get(Tree::Meta, b"totals")? {

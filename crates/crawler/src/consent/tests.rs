@@ -97,7 +97,7 @@ impl Site {
         let file = if asked.contains("ai.txt") { SiteFile::AiTxt } else { SiteFile::TdmRep };
         let asked = url(&format!("http://a.test{asked}"));
         let may_ask = |to: &CrawlUrl| Ok(self.robots.robots.verdict(to.path_and_query()).allowed);
-        match self.cache.answered(file, &asked, answer, at(second), may_ask).unwrap() {
+        match self.cache.answered(file, &asked, answer, 2, at(second), may_ask).unwrap() {
             SiteFileStep::Known(record) => {
                 self.store
                     .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
@@ -184,7 +184,7 @@ fn each_status_of_a_file_of_consent_means_what_the_documents_say() {
         for range in statuses.split(',').next().unwrap().split(' ') {
             let (from, to) = range.split_once('-').unwrap_or((range, range));
             for status in from.parse::<u16>().unwrap()..=to.parse().unwrap() {
-                let tries = if repeat == "yes" { TRIES } else { 1 };
+                let tries = if repeat == "yes" { 3 } else { 1 };
                 assert_eq!(meaning(status), (expected, tries), "{status}");
                 reported += 1;
             }
@@ -305,7 +305,7 @@ fn a_file_evicted_before_its_commit_isnt_fetched_again() {
     let asked = url(&format!("http://a.test{TDM}"));
     let body = r#"[{"location":"/x","tdm-reservation":1}]"#;
     let step =
-        site.cache.answered(SiteFile::TdmRep, &asked, &Ok(response(200, &[], body)), at(1), |_| Ok(true));
+        site.cache.answered(SiteFile::TdmRep, &asked, &Ok(response(200, &[], body)), 2, at(1), |_| Ok(true));
     let SiteFileStep::Known(batch) = step.unwrap() else { panic!("known") };
     assert_eq!(site.cache.held.len(Kind::TdmRep), 0);
     assert_eq!(site.said("/x", 2), ["tdm deny"]);
@@ -334,7 +334,7 @@ fn files_of_many_origins_stay_in_the_budget_and_say_the_same() {
         ] {
             let asked = url(&format!("http://h{n}.test{}", file.path()));
             let answer = Ok(response(200, &[], &body));
-            let step = site.cache.answered(file, &asked, &answer, at(1), |_| Ok(true)).unwrap();
+            let step = site.cache.answered(file, &asked, &answer, 2, at(1), |_| Ok(true)).unwrap();
             let SiteFileStep::Known(record) = step else { panic!("known") };
             site.store
                 .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])

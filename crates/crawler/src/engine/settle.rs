@@ -10,7 +10,7 @@ use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
-use crate::fetch::{DnsAnswer, Fetch};
+use crate::fetch::{DnsAnswer, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Via, Work};
 use crate::origin_cache::Kind;
 use crate::pace::{Delay, DelayReason, Jitter};
@@ -56,6 +56,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.batch.held.push(held);
         self.archive_aside(outcome.captured.take());
         self.archive_dns_answers();
+        if let Event::RobotsAgain(error) = &outcome.event {
+            self.tell_robots_again(outcome.robots_url.as_ref().unwrap_or(&lease.url), error);
+        }
         let facts = self.facts(&lease, &outcome)?;
         let is_in_row = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_));
         if !is_in_row && !matches!(lease.work, Work::Sitemap(_)) {
@@ -265,6 +268,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.settings.plan {
             let (url, evidence) = (lease.url.clone(), Box::new(evidence.clone()));
             (self.reports.listener)(CrawlEvent::Judged { url, evidence, allowed });
+        }
+    }
+
+    /// Says that a robots.txt is asked for again: a plan shows no progress meanwhile.
+    fn tell_robots_again(&self, url: &CrawlUrl, error: &FetchError) {
+        let pauses =
+            "it is requested again after 1 s, and from the second failure in a row on after a minute";
+        if self.settings.plan {
+            tracing::warn!(%url, "robots.txt can't be fetched: {error}; {pauses}");
+        } else {
+            tracing::info!(%url, "robots.txt can't be fetched: {error}; {pauses}");
         }
     }
 

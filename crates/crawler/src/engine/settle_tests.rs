@@ -94,6 +94,8 @@ impl Crawl {
             clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
             max_crawl_delay: LONGEST,
+            retries: settings.fetch.retries,
+            max_wait: settings.pace.max_wait,
         });
         let heard = Arc::<Mutex<Heard>>::default();
         let listener = Arc::clone(&heard);

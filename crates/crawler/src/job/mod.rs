@@ -360,6 +360,8 @@ impl Job {
             clock,
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
+            retries: settings.fetch.retries,
+            max_wait: settings.pace.max_wait,
         });
         let changed = self.rejudged.changed;
         let skipped_urls = (!changed.is_empty())

@@ -50,6 +50,8 @@ async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobE
         clock: Clock::system(),
         seed_hosts,
         max_crawl_delay: settings.pace.max_crawl_delay,
+        retries: settings.fetch.retries,
+        max_wait: settings.pace.max_wait,
     });
     let planner: Arc<Mutex<Planner>> = Arc::default();
     let collected = Arc::clone(&planner);

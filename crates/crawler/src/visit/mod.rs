@@ -115,6 +115,10 @@ pub struct VisitContext<F, S> {
     pub seed_hosts: HashSet<Box<str>>,
     /// Longest Crawl-delay or Request-rate interval that is waited for.
     pub max_crawl_delay: Duration,
+    /// How often a request without a usable response is repeated.
+    pub retries: u32,
+    /// The longest pause of a host that a crawl with nothing else to do waits for.
+    pub max_wait: Duration,
 }
 
 /// Makes one visit: at most one request. The URLs of a large sitemap go through `parts`.
@@ -315,7 +319,7 @@ async fn ask_file<F: Fetch, S: Store>(
                 Known::Missing => false,
             })
         };
-        let step = known.consent.answered(file, &asked_for, &answer, ended.wall, may_ask)?;
+        let step = known.consent.answered(file, &asked_for, &answer, known.retries, ended.wall, may_ask)?;
         let record = match step {
             consent::SiteFileStep::Known(record) => {
                 // Here, where it is noted: whatever it does is done before it is stored.

@@ -107,6 +107,8 @@ impl Requested {
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
+    /// A request for a robots.txt had no response. It is asked for again after a pause; nothing is known yet.
+    RobotsAgain(FetchError),
     /// A robots.txt became known; the URL is still to be visited.
     Robots(Arc<Entry>),
     /// The robots.txt of the host that was asked became known, before a hop of another origin's to it. The hop is still to be

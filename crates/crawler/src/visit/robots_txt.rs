@@ -11,7 +11,7 @@ use super::{
 };
 use crate::clean::clean_to;
 use crate::clock::Now;
-use crate::fetch::{ErrorKind, Fetch, RequestKind};
+use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind};
 use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
 use crate::post::HopAnswer;
@@ -106,6 +106,12 @@ async fn read_answer<F: Fetch, S: Store>(
         };
         return Ok(unanswered(requested, asked, false));
     }
+    if let Err(error) = &answer
+        && requested.is_some()
+        && is_asked_again(context, permit.lease(), &origin, error)?
+    {
+        return Ok(answered(requested, BacklogBytes::default(), Event::RobotsAgain(error.clone())));
+    }
     let bytes = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.read_pool.place(bytes).await;
     if let Some(id) = robots_fetch.for_other.filter(|_| !is_before) {
@@ -168,6 +174,25 @@ async fn read_answer<F: Fetch, S: Store>(
     let held = context.pages.read_pool.hold(4096 + held);
     let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
     Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
+}
+
+/// Whether the robots.txt of an origin is asked for again after its host's pause: no response came, as may happen to a page, and the
+/// host hasn't failed as often as a page is tried, nor pauses for longer than a crawl waits. Of an origin whose last answers failed one attempt is enough: it is unreachable, and
+/// is asked for again after longer pauses.
+fn is_asked_again<F: Fetch, S: Store>(
+    context: &VisitContext<F, S>,
+    lease: &Lease,
+    origin: &Origin,
+    error: &FetchError,
+) -> Result<bool, StoreError> {
+    let is_over = error.status.is_some() || !error.kind.is_of_host() || !error.kind.may_pass();
+    if is_over || !lease.state.pace.may_ask_robots_again(context.retries, context.max_wait) {
+        return Ok(false);
+    }
+    Ok(match context.robots.lookup(origin, context.clock.now())? {
+        Known::Fresh(entry) | Known::Stale(entry) => entry.record.failures == 0,
+        Known::Missing => true,
+    })
 }
 
 fn answered(request: Option<Requested>, held: BacklogBytes, event: Event) -> Outcome {

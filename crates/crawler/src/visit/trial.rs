@@ -181,7 +181,7 @@ pub(crate) fn read_alone<S: Store>(
         What::SiteFile => {
             let answer = Ok(response);
             for file in [SiteFile::TdmRep, SiteFile::AiTxt] {
-                let step = consent.answered(file, &url, &answer, moment.wall, |_| Ok(false));
+                let step = consent.answered(file, &url, &answer, 0, moment.wall, |_| Ok(false));
                 if let Ok(SiteFileStep::Known(record)) = step {
                     consent.try_reading(&record);
                 }

@@ -1,11 +1,11 @@
 //! Visits without a response: a retry, or a record of the failure; and requests that this machine couldn't make.
 
-use super::{FollowUp, Place, Settled, Settling, Shortfall};
+use super::{FollowUp, Place, Settled, Settling, Shortfall, whose};
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, FetchError};
 use crate::frontier::{Lease, QueuedUrl, Work};
-use crate::pace::{Delay, DelayReason};
-use crate::record::{Decided, Evidence, Layer, PageRecord, RobotsEvidence};
+use crate::pace::{Delay, DelayReason, HostPace};
+use crate::record::{Decided, Decision, Evidence, Layer, PageRecord, RobotsEvidence};
 
 /// What a failure without a status tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,23 +20,11 @@ pub(super) enum Blame {
 
 pub(super) fn blames(error: &FetchError) -> Blame {
     match error.kind {
-        ErrorKind::Timeout | ErrorKind::Connection | ErrorKind::Tls | ErrorKind::Dns => Blame::Host,
+        kind if kind.is_of_host() => Blame::Host,
         ErrorKind::BlockedAddress | ErrorKind::Local => Blame::Nobody,
         _ if error.connected => Blame::Page,
         _ => Blame::Nobody,
     }
-}
-
-/// True for failures that another try may not meet.
-pub(super) fn may_pass(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Timeout
-            | ErrorKind::Connection
-            | ErrorKind::Dns
-            | ErrorKind::Truncated
-            | ErrorKind::Protocol
-    )
 }
 
 impl Settling<'_> {
@@ -44,7 +32,7 @@ impl Settling<'_> {
     pub(super) fn failed(mut self, error: &FetchError, robots: RobotsEvidence) -> Settled {
         let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, FollowUp::Nothing) };
         self.pause_after_failure(error);
-        if may_pass(error.kind)
+        if error.kind.may_pass()
             && let Some(again) = self.again(item)
         {
             let evidence = Evidence::from(robots)
@@ -54,6 +42,25 @@ impl Settling<'_> {
             return self.end(Place::Again(again), FollowUp::Nothing);
         }
         self.give_up(item, error, robots)
+    }
+
+    /// No response to a request for a robots.txt came, and it is asked for again after the pause that a failed page has as well. The
+    /// URLs that wait for it stay where they are.
+    pub(super) fn robots_again(mut self, error: &FetchError) -> Settled {
+        self.host.counts.robots_requests += 1;
+        if let Some(requested) = self.requested {
+            self.pause_after_no_answer(error, requested.ended, HostPace::robots_failed);
+        }
+        let tries = self.pace().robots_failures;
+        let mut words = format!("{error}, try {tries}");
+        if let Work::RobotsFetch(robots_fetch) = &self.lease.work {
+            words = format!("{}: {words}", whose(&robots_fetch.origin.to_string()));
+        }
+        let evidence = Evidence::from(words).with_request(self.request.take());
+        let entry = self.about(Decided::Retry, Layer::Robots, error.kind, evidence);
+        let url = self.robots_url.take().map_or_else(|| entry.url.clone(), |url| url.to_string());
+        self.enter(Decision { url, ..entry }, false);
+        self.unfinished(FollowUp::Nothing)
     }
 
     /// Records the URL as failed.

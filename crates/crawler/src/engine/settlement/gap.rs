@@ -10,7 +10,7 @@ use crate::clock::Now;
 use crate::config::LedgerLevel;
 use crate::fetch::FetchError;
 use crate::frontier::{HostState, Lease, Work};
-use crate::pace::{self, Delay, DelayReason, HostPace};
+use crate::pace::{self, Delay, DelayReason, HostPace, PaceRules};
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::visit::{Event, Outcome, Requested};
 
@@ -91,7 +91,7 @@ impl Settling<'_> {
     }
 
     /// The host's state of pace, to be changed.
-    fn pace(&mut self) -> &mut HostPace {
+    pub(super) fn pace(&mut self) -> &mut HostPace {
         self.host.pace.get_or_insert(self.lease.state.pace)
     }
 
@@ -121,19 +121,34 @@ impl Settling<'_> {
                 self.pause(status, retry_after);
             }
             (None, Blame::Page) => self.pace().answered_badly(),
-            (None, Blame::Host) => {
-                let (jitter, rules) = (self.facts.jitter, self.rules.pace);
-                let pause = self.pace().failed(&rules, jitter);
-                let failures = self.pace().pushbacks;
-                if failures > 1 {
-                    self.soon = true;
-                    let evidence =
-                        Evidence::from(pause).with_words(format!("{error}, failure {failures} in a row"));
-                    self.decided(Decided::Paused, Layer::Pace, pause.why, evidence);
-                }
-                self.gap = self.gap.or_later(requested.ended, pause);
-            }
+            (None, Blame::Host) => self.pause_after_no_answer(error, requested.ended, HostPace::failed),
             (None, Blame::Nobody) => {}
+        }
+    }
+
+    /// The pause after a request to which nothing came, as `failed` has it.
+    pub(super) fn pause_after_no_answer(
+        &mut self,
+        error: &FetchError,
+        ended: Now,
+        failed: fn(&mut HostPace, &PaceRules, f64) -> Delay,
+    ) {
+        let (jitter, rules) = (self.facts.jitter, self.rules.pace);
+        let pause = failed(self.pace(), &rules, jitter);
+        let failures = self.pace().pushbacks;
+        if failures > 1 {
+            self.soon = true;
+            let evidence = Evidence::from(pause).with_words(format!("{error}, failure {failures} in a row"));
+            self.decided(Decided::Paused, Layer::Pace, pause.why, evidence);
+        }
+        self.gap = self.gap.or_later(ended, pause);
+    }
+
+    /// A server answered a request for a robots.txt: the failed requests for it before no longer count as failures in a row.
+    pub(super) fn robots_answered(&mut self) {
+        let is_answered = self.requested.is_some_and(|requested| requested.status.is_some());
+        if is_answered && self.lease.state.pace.robots_failures > 0 {
+            self.pace().robots_answered();
         }
     }
 }

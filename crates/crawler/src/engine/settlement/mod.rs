@@ -200,12 +200,19 @@ impl<'a> Settling<'a> {
     }
 
     fn event(mut self, event: Event, asked: Option<Delay>) -> Settled {
+        if matches!(
+            event,
+            Event::Robots(_) | Event::RobotsBefore(..) | Event::RobotsHop(_) | Event::HopForOther(_)
+        ) {
+            self.robots_answered();
+        }
         if let Work::Sitemap(record) = &self.lease.work
             && self.ends_sitemap(&event)
         {
             return self.sitemap(record.clone(), event);
         }
         match event {
+            Event::RobotsAgain(error) => self.robots_again(&error),
             Event::Robots(entry) => {
                 self.host.counts.robots_requests += u64::from(self.requested.is_some());
                 self.end(Place::Stays, FollowUp::Robots { entry, asked })
@@ -369,7 +376,7 @@ impl<'a> Settling<'a> {
         let again = match &event {
             Event::Failed(error, _) => {
                 self.pause_after_failure(error);
-                failure::may_pass(error.kind) && may_try
+                error.kind.may_pass() && may_try
             }
             Event::Sitemap(read) => {
                 self.pause_after(read.status);

@@ -260,6 +260,42 @@ fn a_failure_is_the_hosts_where_nothing_came_and_the_pages_where_something_did()
 }
 
 #[test]
+fn a_robots_txt_without_an_answer_is_asked_for_again_after_the_pauses_of_a_page() {
+    let own = Some(CrawlUrl::parse("http://a.test/robots.txt").unwrap());
+    for (work, whose) in
+        [(Work::Visit(item(0)), ""), (Work::RobotsFetch(robots_fetch()), "robots.txt of http://b.test: ")]
+    {
+        for (failures, wait) in [(0, "1005 ms for configured"), (1, "60035 ms for back-off; paused back-off")]
+        {
+            let mut lease = lease(work.clone());
+            lease.state.pace =
+                HostPace { pushbacks: failures, robots_failures: failures, ..HostPace::default() };
+            let event = Event::RobotsAgain(FetchError::new(ErrorKind::Connection, "refused"));
+            let outcome = Outcome { robots_url: own.clone(), ..outcome(Some(asked(None)), event) };
+            let settled = settle(&lease, outcome, facts(), &rules());
+            let expected = format!("stays, {wait}; retry connection with the request");
+            assert_eq!(summary(&settled, ENDED), expected, "{whose}");
+            let Decision { url, layer, evidence, .. } = &settled.entries.last().unwrap().decision;
+            assert_eq!((url.as_str(), layer), ("http://a.test/robots.txt", &Layer::Robots));
+            let words = format!("{whose}connection: refused, try {}", failures + 1);
+            assert_eq!(evidence.words.as_ref(), Some(&words));
+            let pace = settled.settlement.host.pace.unwrap();
+            assert_eq!((pace.pushbacks, pace.robots_failures), (failures + 1, failures + 1));
+            assert_eq!(settled.settlement.host.counts.robots_requests, 1);
+            assert_eq!(settled.resend.is_some(), !whose.is_empty());
+        }
+        // The answer ends the row; the attempt after which it counts as unreachable doesn't.
+        for (status, left) in [(Some(301), Some(0)), (None, None)] {
+            let mut lease = lease(work.clone());
+            lease.state.pace = HostPace { pushbacks: 2, robots_failures: 2, ..HostPace::default() };
+            let event = Event::RobotsHop(robots_fetch());
+            let settled = settle(&lease, outcome(Some(asked(status)), event), facts(), &rules());
+            assert_eq!(settled.settlement.host.pace.map(|pace| pace.pushbacks), left);
+        }
+    }
+}
+
+#[test]
 fn without_a_request_the_host_waits_no_longer_than_before() {
     // The host was ready from 9 s on, after a pause of 4 s.
     let refused = || Event::Denied(RobotsEvidence::default());

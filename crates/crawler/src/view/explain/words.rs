@@ -11,6 +11,7 @@ use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
 use crate::error_kind::ErrorKind;
 use crate::extract::LinkKind;
+use crate::pace::DelayReason;
 use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText, in_words};
 
@@ -149,7 +150,13 @@ impl Explanation {
                 self.allowed = false;
                 self.may(OTHER_ROBOTS);
             }
-            _ => match hints.limit.as_deref().and_then(|limit| limit.split_once(' ')) {
+            known => match hints.limit.as_deref().and_then(|limit| limit.split_once(' ')) {
+                _ if known.is_none() && why == DelayReason::BackOff.as_str() => {
+                    self.add(
+                        "the requests for its robots.txt had no response, and it is requested again then",
+                    );
+                    self.may("a response for its robots.txt: `crawl resume DIR` requests it again");
+                }
                 Some((name @ ("max-pages" | "max-bytes"), value)) => {
                     self.may(format!("`crawl resume DIR` with --{name} above {value}"));
                 }
