@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -237,6 +238,103 @@ fn a_sitemap_that_ends_the_process_fails_and_is_tried_again() {
     assert_eq!(pages(&scene.out()).len(), 6);
     scene.look("audit", &[]).expect(0);
     scene.assert_polite();
+}
+
+/// `crawl COMMAND DIR`, which aborts at the mark.
+fn aborting_at(scene: &Scene, command: &str, arguments: &[&str]) -> Crawl {
+    aborting(Crawl::new([Path::new(command), &scene.out()]).args(arguments))
+}
+
+/// A crawl of [`poisoned`] by a program that survives the page, which is in the archive then.
+fn poisoned_archive() -> (Scene, usize) {
+    let (scene, all) = poisoned();
+    scene.crawl().run().expect(0);
+    (scene, all.len() + 1)
+}
+
+#[test]
+fn an_archived_page_that_ends_the_process_stops_no_audit() {
+    if !can_abort() {
+        return;
+    }
+    let (scene, pages) = poisoned_archive();
+    let audit = || aborting_at(&scene, "audit", &["--json"]).run();
+    let check = |output: &Output, name: &str| {
+        let report = output.expect(0).json().remove(0);
+        let checks = report["checks"].as_array().expect("a list");
+        checks.iter().find(|check| check["name"] == name).expect("the check").clone()
+    };
+    died(&audit());
+    for _ in 0..2 {
+        let ended = audit();
+        for name in ["archived_words", "archived_digests"] {
+            let check = check(&ended, name);
+            assert_eq!((&check["judged"], &check["unchecked"]["crashed"]), (&(pages - 1).into(), &1.into()));
+        }
+        assert!(ended.stderr.contains("http://a.test/2") && ended.stderr.contains("SIGABRT"), "{ended}");
+    }
+    // A program that survives it judges it, and no note remains.
+    let ended = scene.look("audit", &["--json"]);
+    assert_eq!(check(&ended, "archived_words")["judged"], pages);
+    assert!(!scene.out().join("reading-archive").exists());
+}
+
+#[test]
+fn an_archived_page_that_ends_the_process_stops_no_index() {
+    if !can_abort() {
+        return;
+    }
+    let (scene, pages) = poisoned_archive();
+    let index = || aborting_at(&scene, "index", &["--json"]).run();
+    died(&index());
+    let ended = index();
+    let built = ended.expect(0).json().remove(0);
+    assert_eq!((&built["pages"], &built["unread"], &built["crashed"]), (&pages.into(), &1.into(), &1.into()));
+    assert!(ended.stderr.contains("http://a.test/2") && ended.stderr.contains("SIGABRT"), "{ended}");
+    let hits = |word: &str| {
+        let found = scene.look("search", &[word, "--json"]).expect(0).json();
+        found.iter().filter(|line| line["kind"] == "hit").count()
+    };
+    assert_eq!(hits(MARK), 0, "its text isn't in the index");
+
+    // The same for a run that has to build the index before its first request.
+    fs::remove_dir_all(scene.out().join("index")).expect("the index is there");
+    fs::remove_file(scene.out().join("reading-archive")).expect("the notes are there");
+    died(&aborting(scene.resume()).run());
+    aborting(scene.resume()).run().expect(0);
+    assert_eq!(hits(MARK), 0);
+
+    let built = scene.look("index", &["--json"]).expect(0).json().remove(0);
+    assert_eq!((&built["unread"], &built["crashed"]), (&0.into(), &0.into()));
+    assert!(hits(MARK) > 0);
+    assert!(!scene.out().join("reading-archive").exists());
+}
+
+#[test]
+fn an_archived_page_that_ends_the_process_stops_no_repair() {
+    if !can_abort() {
+        return;
+    }
+    let (scene, pages) = poisoned_archive();
+    let out = scene.path("repaired");
+    fs::remove_dir_all(scene.out().join("db")).expect("the database is there");
+    let repair = || {
+        let repair = aborting_at(&scene, "repair", &["--json"]);
+        repair.args([Path::new("--out"), &out]).run()
+    };
+    died(&repair());
+    fs::remove_dir_all(&out).expect("what it had made");
+    let ended = repair();
+    let repaired = ended.expect(0).json().remove(0);
+    assert_eq!(
+        (&repaired["pages_from_archive"], &repaired["crashed"]),
+        (&(pages - 1).into(), &1.into()),
+        "{ended}"
+    );
+    // The page is linked, so it is asked for again.
+    Crawl::new([Path::new("resume"), &out]).run().expect(0);
+    let table = Crawl::new([Path::new("export"), &out]).args(["--table", "pages", "--format", "jsonl"]).run();
+    assert_eq!(table.expect(0).json().len(), pages);
 }
 
 /// A field of `/proc/PID/stat` by its number in `proc_pid_stat(5)`, from the third on; none where the process is gone.

@@ -17,6 +17,7 @@ use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
+use crate::config;
 use crate::costly::CostlySettings;
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::{decode_body, field_lines_of};
@@ -27,7 +28,7 @@ use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::suspects::Suspects;
 use crate::url::CrawlUrl;
-use crate::visit::{self, PageRules, ReadPool, Visited};
+use crate::visit::{self, PageRules, ReadPool, Rereading, Visited};
 use crate::wanted::Wanted;
 use crate::warc::{self, Position, Reader, Record};
 
@@ -206,20 +207,8 @@ pub(super) fn judge<S: Store>(
                 let dir = path.parent().unwrap_or(Path::new(""));
                 match warc::complete(dir, record) {
                     Ok(record) => {
-                        let visited = reading.again(&record, place);
-                        let (records, words) = (&mut records, &mut derived.words);
-                        judge_response(&file, &record, visited.as_ref(), place, &reading, records, words);
-                        if let Some(place) = place {
-                            judge_last(
-                                store,
-                                &file,
-                                &record,
-                                visited.as_ref(),
-                                place,
-                                &reading,
-                                &mut derived,
-                            )?;
-                        }
+                        judge_place(&file, &record, place, &mut records);
+                        judge_body(store, &file, &record, place, &reading, &mut derived)?;
                     }
                     Err(warc::Error::Record { fault: warc::Fault::OriginalWithdrawn, .. }) => {
                         if let Some(last) = place.and_then(|place| place.last.as_ref()) {
@@ -241,19 +230,8 @@ pub(super) fn judge<S: Store>(
                 judge_aside(&file, &record, place.as_ref(), &mut records);
                 continue;
             } else if record.kind() == "response" {
-                let visited = reading.again(&record, place.as_ref());
-                judge_response(
-                    &file,
-                    &record,
-                    visited.as_ref(),
-                    place.as_ref(),
-                    &reading,
-                    &mut records,
-                    &mut derived.words,
-                );
-                if let Some(place) = &place {
-                    judge_last(store, &file, &record, visited.as_ref(), place, &reading, &mut derived)?;
-                }
+                judge_place(&file, &record, place.as_ref(), &mut records);
+                judge_body(store, &file, &record, place.as_ref(), &reading, &mut derived)?;
                 continue;
             }
             if let Some(place) = place {
@@ -450,15 +428,8 @@ fn read_place(bytes: &[u8]) -> Result<Place, AuditError> {
     postcard::from_bytes(bytes).map_err(AuditError::record(Tree::Pages))
 }
 
-fn judge_response(
-    file: &str,
-    record: &Record,
-    visited: Option<&Visited>,
-    place: Option<&Place>,
-    reading: &Reading<'_>,
-    records: &mut Check,
-    words: &mut Check,
-) {
+/// Judges what the database says of the place of a response.
+fn judge_place(file: &str, record: &Record, place: Option<&Place>, records: &mut Check) {
     let url = record.field("WARC-Target-URI").unwrap_or_default();
     let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
     records.case();
@@ -475,10 +446,33 @@ fn judge_response(
         let what = format!("{file} at {}: its page record says that it isn't archived", record.offset);
         records.broken(url, at, what);
     }
-    words.case();
-    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, visited, reading) {
-        words.broken(url, at, format!("{file} at {}: {word}", record.offset));
+}
+
+/// Judges what a response says, read again. Nothing is read of a body that would end the process.
+fn judge_body<S: Store>(
+    store: &S,
+    file: &str,
+    record: &Record,
+    place: Option<&Place>,
+    reading: &Reading<'_>,
+    derived: &mut Derived,
+) -> Result<(), AuditError> {
+    let Some(place) = place else { return Ok(()) };
+    let Ok(_noted) = reading.rereading.begin(file, record) else {
+        match &place.last {
+            Some(last) => derived.unchecked_last(last, kept::CRASHED),
+            None => derived.words.unchecked(kept::CRASHED),
+        }
+        return Ok(());
+    };
+    let visited = reading.again(record, place);
+    let url = record.field("WARC-Target-URI").unwrap_or_default();
+    let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
+    derived.words.case();
+    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, visited.as_ref(), reading) {
+        derived.words.broken(url, at, format!("{file} at {}: {word}", record.offset));
     }
+    judge_last(store, file, record, visited.as_ref(), place, reading, derived)
 }
 
 /// Compares what the record of a page says of its last visit with what its archived response gives, read again.
@@ -559,6 +553,7 @@ fn judge_links<S: Store>(
 struct Reading<'a> {
     rules: &'a AuditRules,
     pages: PageRules,
+    rereading: Rereading,
 }
 
 impl<'a> Reading<'a> {
@@ -584,14 +579,14 @@ impl<'a> Reading<'a> {
             read_pool: ReadPool::default(),
             suspects: Suspects::default(),
         };
-        Self { rules, pages }
+        let settings = || config::settings_in_force(&rules.settings).ok();
+        Self { rules, pages, rereading: Rereading::new(rules.temporary.as_deref(), settings) }
     }
 
     /// Reads a response as the visit did, and no more of its body than the visit had of it. None where it is none to its URL.
-    fn again(&self, record: &Record, place: Option<&Place>) -> Option<Visited> {
+    fn again(&self, record: &Record, place: &Place) -> Option<Visited> {
         let url = CrawlUrl::parse(record.field("WARC-Target-URI")?).ok()?;
-        let last = place.and_then(|place| place.last.as_ref());
-        let most = last.filter(|last| last.is_cut).map(|last| last.bytes);
+        let most = place.last.as_ref().filter(|last| last.is_cut).map(|last| last.bytes);
         visit::reread(&self.pages, &url, record, most)
     }
 }

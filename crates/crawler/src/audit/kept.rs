@@ -36,6 +36,8 @@ pub(super) const EARLIER_MISSING: &str = "earlier_missing";
 pub(super) const UNREADABLE: &str = "unreadable";
 /// It is being withdrawn by the running crawl.
 pub(super) const RUNNING: &str = "running";
+/// Reading it ended a process.
+pub(super) const CRASHED: &str = "crashed";
 /// A limit cut it: what was read of it is derived again.
 pub(super) const CUT: &str = "cut";
 

@@ -86,7 +86,7 @@ pub struct AuditRules {
     pub key: FingerprintKey,
     /// The ledger's head as somebody wrote it down, in hex: the whole of it, or its first 16 digits at least.
     pub head: Option<String>,
-    /// Where temporary files go; none is where the system has them.
+    /// The directory for temporary files, and for notes of what is being read; without one temporary files go where the system has them.
     pub temporary: Option<PathBuf>,
     /// The crawl is running: what its archive holds behind the commit that is judged isn't.
     pub is_running: bool,

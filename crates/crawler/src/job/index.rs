@@ -54,6 +54,12 @@ pub(super) fn start(
             built.unarchived
         );
     }
+    if built.crashed > 0 {
+        tracing::warn!(
+            "pages that the full-text index finds only by title, description and URL, because their body ended a process that read it: {}",
+            built.crashed
+        );
+    }
     Ok((Some(indexing), Some(indexer)))
 }
 

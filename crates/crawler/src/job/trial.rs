@@ -23,5 +23,5 @@ fn read(head: &str, settings: &str, body: Bytes) -> Option<()> {
     let robots = robots_cache(&settings, Arc::clone(&store), &caches);
     let consent = consent_cache(&settings, store, &caches);
     let rules = page_rules(&settings, selectors(&settings).ok()?, FingerprintKey::new([0; 16]));
-    visit::read_alone(&rules, &robots, &consent, head, body)
+    visit::read_alone(rules, &robots, &consent, head, body)
 }

@@ -26,6 +26,7 @@ use crate::intents;
 use crate::job::{CrawlDir, DirError, JobError};
 use crate::nofollow;
 use crate::store::{StoreError, Tree};
+use crate::visit::Rereading;
 use crate::warc;
 
 /// Why nothing could be repaired.
@@ -85,6 +86,8 @@ pub struct Repaired {
     pub pages_lost: Option<u64>,
     /// Pages whose body is lost from the archive.
     pub bodies_lost: u64,
+    /// Archived pages that weren't read again, because their body ended a process that read it.
+    pub crashed: u64,
     /// Versions of robots.txt kept.
     pub robots: u64,
     /// Decisions kept; their chain starts over.
@@ -105,6 +108,7 @@ impl Repaired {
         self.pages_lost.is_none_or(|lost| lost > 0)
             || self.bodies_lost > 0
             || self.archive_bytes_lost > 0
+            || self.crashed > 0
             || !self.torn.is_empty()
     }
 }
@@ -141,11 +145,13 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
     repaired.archive_bytes_lost = archive.lost;
     // A file that can't be read says nothing.
     let in_flight = intents::left(from).unwrap_or_default();
+    let rereading = Rereading::new(Some(from), || config::settings_in_force(&settings).ok());
     rebuild::rebuild(
         dir,
         &salvaged,
         key,
         &archive,
+        rereading,
         in_flight,
         &settings,
         &record,

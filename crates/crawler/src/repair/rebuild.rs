@@ -27,7 +27,7 @@ use crate::record::{
 use crate::scope::Scope;
 use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
 use crate::url::FingerprintKey;
-use crate::visit::PageRules;
+use crate::visit::{PageRules, Rereading};
 
 /// Bytes of one commit, rough.
 const AT_ONCE: usize = 2 << 20;
@@ -42,6 +42,7 @@ pub(super) struct Rebuild<'a> {
     frontier: Frontier<AnyStore>,
     scope: Scope,
     rules: PageRules,
+    rereading: Rereading,
     key: FingerprintKey,
     /// The key is the old one: fingerprints in old records mean what they say.
     key_kept: bool,
@@ -70,6 +71,7 @@ pub(super) fn rebuild(
     salvaged: &Salvage,
     key: FingerprintKey,
     archive: &Archive,
+    rereading: Rereading,
     in_flight: Vec<Intent>,
     settings: &Settings,
     record: &Record,
@@ -126,6 +128,7 @@ pub(super) fn rebuild(
     let mut rebuild = Rebuild {
         committer: Committer::open(Arc::clone(&store), None)?,
         rules: PageRules { archive: false, index: false, ..job::page_rules(settings, selectors, key) },
+        rereading,
         key_kept: salvaged.get(Tree::Meta, b"fingerprint_key").is_some(),
         salvaged,
         archive,

@@ -7,10 +7,13 @@ use bytes::Bytes;
 use super::document::{Document, Kind};
 use super::pdf::{self, NotRead};
 use super::sites::Sites;
+use crate::config;
 use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
 use crate::fetch::{FieldLines, decode_body, field_lines_of};
 use crate::record::{PageRecord, UnreadText};
+use crate::suspects;
 use crate::url::CrawlUrl;
+use crate::visit::{Crashed, Rereading};
 use crate::warc::{Directories, Location, Record};
 
 /// Reads texts from an archive.
@@ -24,6 +27,7 @@ pub(super) struct Archive {
     /// PDF files are read by somebody else.
     leaves_pdf: bool,
     sites: Sites,
+    rereading: Rereading,
     pub(super) count: Count,
 }
 
@@ -36,6 +40,8 @@ pub(super) struct Count {
     pub(super) unread: u64,
     /// Of these, PDF files that took too long or too much memory, or that weren't begun because others of their site did.
     pub(super) slow: u64,
+    /// Of these, pages whose body ended a process that read it.
+    pub(super) crashed: u64,
 }
 
 /// What became of a page's text.
@@ -72,7 +78,12 @@ impl Archive {
         // Directives aren't asked for: the record holds what they came to.
         let agent = meta::Agent::new("index");
         let (sites, count) = Default::default();
-        Self { dirs, limits, agent, pdf, leaves_pdf: false, sites, count }
+        let settings = || {
+            let settings = config::read_own(&root.join("crawl.toml"), root).ok()?;
+            config::settings_in_force(&settings).ok()
+        };
+        let rereading = Rereading::new(Some(root), settings);
+        Self { dirs, limits, agent, pdf, leaves_pdf: false, sites, rereading, count }
     }
 
     /// Has it read no PDF files: [`leaves`](Self::leaves) says which somebody else has to read.
@@ -115,11 +126,13 @@ impl Archive {
         if kind == Kind::Pdf {
             return self.pdf_text(record, &place);
         }
-        let Some(text) = self.page_text(record, &place) else {
-            self.count.unread += 1;
-            return Text::None(None);
-        };
-        Text::Read(Box::new(text))
+        match self.page_text(record, &place) {
+            Ok(Some(text)) => return Text::Read(Box::new(text)),
+            Ok(None) => {}
+            Err(Crashed) => self.count.crashed += 1,
+        }
+        self.count.unread += 1;
+        Text::None(None)
     }
 
     fn pdf_text(&mut self, record: &PageRecord, place: &Location) -> Text {
@@ -163,9 +176,16 @@ impl Archive {
         self.dirs.read_response(place)?.ok()
     }
 
-    fn page_text(&self, record: &PageRecord, place: &Location) -> Option<MainText> {
-        let stored = self.response(place)?;
-        let (fields, body) = decoded(&stored)?;
+    /// None where there is no text.
+    fn page_text(&self, record: &PageRecord, place: &Location) -> Result<Option<MainText>, Crashed> {
+        let Some(stored) = self.response(place) else { return Ok(None) };
+        let _noted = self.rereading.begin(&place.file, &stored)?;
+        Ok(self.text_of(record, &stored))
+    }
+
+    fn text_of(&self, record: &PageRecord, stored: &Record) -> Option<MainText> {
+        let (fields, body) = decoded(stored)?;
+        suspects::abort_on_mark(&body);
         let mut document =
             Response::of(fields.iter().map(|(name, value)| (name.as_str(), value.as_slice())), &body);
         document.is_cut = record.is_cut();

@@ -27,14 +27,16 @@ pub struct Built {
     pub unread: u64,
     /// Of these, PDF files that take too long or too much memory, or are of a site with several such files.
     pub slow: u64,
-    /// Of these, those whose body is in an archive file that is out of reach: of a crawl on many machines, whose workers have it.
+    /// Of those that couldn't be read, pages whose body ended a process that read it.
+    pub crashed: u64,
+    /// Of all, those whose body is in an archive file that is out of reach: of a crawl on many machines, whose workers have it.
     pub out_of_reach: u64,
 }
 
 impl Built {
     pub(super) fn of(pages: u64, archive: &Archive) -> Self {
-        let Count { unarchived, unread, slow } = archive.count;
-        Self { pages, unarchived, unread, slow, out_of_reach: 0 }
+        let Count { unarchived, unread, slow, crashed } = archive.count;
+        Self { pages, unarchived, unread, slow, crashed, out_of_reach: 0 }
     }
 }
 

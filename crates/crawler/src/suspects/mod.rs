@@ -3,7 +3,8 @@
 //! The URL of a body is noted beside the database while the body is read (`notes`). A process that dies leaves its notes: the next one
 //! suspects these URLs, asks for them again as for everything that wasn't committed, and has each of their bodies read by a process
 //! of its own first ([`Trials`]). Only where that process dies too the URL fails, as `crashed`. So a URL is never blamed for a power cut, a kill or the
-//! page that was read beside it, and notes that are old or damaged cost a few milliseconds.
+//! page that was read beside it, and notes that are old or damaged cost a few milliseconds. Commands that read archived responses again do the same, with notes of
+//! their places in the archive in a file of their own.
 
 mod notes;
 mod process;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::notes::Notes;
-pub use self::notes::{FILE, Noted};
+pub use self::notes::{ARCHIVE_FILE, FILE, Noted};
 pub use self::process::{OpenBody, TRIAL_ARGUMENT, TrialEnd, Trials, end_of_trial, may_start_trials};
 use crate::store::StoreError;
 use crate::url::Fingerprint;
@@ -43,10 +44,22 @@ impl Suspects {
     /// # Errors
     /// The file can't be read.
     pub fn open(root: &Path, trials: Option<Trials>) -> Result<Self, StoreError> {
-        let (notes, left) = Notes::open(root)?;
+        let (notes, left) = Notes::open(root, FILE)?;
+        Ok(Self::with(notes, left, trials))
+    }
+
+    /// Those of a process that reads archived responses again, by their places. Where the notes can't be read or written nobody is suspected.
+    /// `settings` are those of the crawl, as TOML; they are asked for where somebody is suspected.
+    pub fn of_archive(root: &Path, settings: impl FnOnce() -> String) -> Self {
+        let Ok((notes, left)) = Notes::open(root, ARCHIVE_FILE) else { return Self::default() };
+        let trials = if left.is_empty() { None } else { Trials::new(&settings()) };
+        Self::with(notes.quiet(), left, trials)
+    }
+
+    fn with(notes: Notes, left: Vec<Fingerprint>, trials: Option<Trials>) -> Self {
         let known = Known { suspected: left.iter().copied().collect(), untried: left, died: HashSet::new() };
         let is_any = AtomicBool::new(!known.suspected.is_empty());
-        Ok(Self { notes: Some(notes), trials, known: Mutex::new(known), is_any })
+        Self { notes: Some(notes), trials, known: Mutex::new(known), is_any }
     }
 
     /// How a body is tried; none where no process can be started for it.

@@ -16,8 +16,11 @@ use crate::nofollow;
 use crate::store::StoreError;
 use crate::url::Fingerprint;
 
-/// The file's name in the output directory.
+/// The crawl's file in the output directory.
 pub const FILE: &str = "reading";
+
+/// The file of the commands that read archived responses again.
+pub const ARCHIVE_FILE: &str = "reading-archive";
 
 /// Bytes of a note: the fingerprint, and a check of it, each big-endian.
 const NOTE: usize = 16;
@@ -25,7 +28,7 @@ const NOTE: usize = 16;
 /// Notes of earlier processes that are read: the newest ones.
 const MOST: usize = 4_096;
 
-/// Notes of the URLs whose bodies are being read, in the file `reading`.
+/// Notes of the bodies that are being read, in a file.
 #[derive(Debug)]
 pub(super) struct Notes {
     path: PathBuf,
@@ -58,9 +61,9 @@ impl Drop for Noted<'_> {
 }
 
 impl Notes {
-    /// Takes up the file of an output directory, and returns what it holds. What isn't a whole note is passed over.
-    pub(super) fn open(root: &Path) -> Result<(Self, Vec<Fingerprint>), StoreError> {
-        let path = root.join(FILE);
+    /// Takes up a file of an output directory, and returns what it holds. What isn't a whole note is passed over.
+    pub(super) fn open(root: &Path, file: &str) -> Result<(Self, Vec<Fingerprint>), StoreError> {
+        let path = root.join(file);
         let failed = |source| StoreError::Io { path: path.clone(), source };
         let (bytes, length) = read_end(&path).map_err(failed)?;
         let mut met = HashSet::new();
@@ -73,6 +76,11 @@ impl Notes {
         let base = length.min((MOST * NOTE) as u64).next_multiple_of(NOTE as u64);
         let places = Mutex::new(Places { file: None, base, free: Vec::new(), count: 0 });
         Ok((Self { path, places, is_reported: AtomicBool::new(false) }, notes))
+    }
+
+    /// Has it not be reported that notes can't be written, as in a directory that may only be read.
+    pub(super) fn quiet(self) -> Self {
+        Self { is_reported: AtomicBool::new(true), ..self }
     }
 
     /// Notes a URL; none where that fails, which is reported once.
@@ -186,7 +194,7 @@ mod tests {
     use super::*;
 
     fn left(root: &Path) -> Vec<u64> {
-        let mut left: Vec<u64> = Notes::open(root).unwrap().1.into_iter().map(|url| url.0).collect();
+        let mut left: Vec<u64> = Notes::open(root, FILE).unwrap().1.into_iter().map(|url| url.0).collect();
         left.sort_unstable();
         left
     }
@@ -194,7 +202,7 @@ mod tests {
     #[test]
     fn bodies_read_at_the_same_time_have_places_of_their_own() {
         let top = tempfile::tempdir().unwrap();
-        let (notes, none) = Notes::open(top.path()).unwrap();
+        let (notes, none) = Notes::open(top.path(), FILE).unwrap();
         assert!(none.is_empty() && !top.path().join(FILE).exists());
         let first = notes.note(Fingerprint(1));
         let second = notes.note(Fingerprint(2));
@@ -228,7 +236,7 @@ mod tests {
             fs::write(&file, &bytes).unwrap();
             assert_eq!(left(top.path()), expected, "{bytes:?}");
             // What is noted now is found beside it.
-            let (notes, _) = Notes::open(top.path()).unwrap();
+            let (notes, _) = Notes::open(top.path(), FILE).unwrap();
             let _noted = notes.note(Fingerprint(77));
             assert_eq!(left(top.path()), [&expected[..], &[77]].concat(), "{bytes:?}");
         }
@@ -239,7 +247,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         write_all(&top.path().join(FILE), (0..MOST as u64 - 2).map(Fingerprint)).unwrap();
         for url in 10_000..10_006 {
-            let (notes, _) = Notes::open(top.path()).unwrap();
+            let (notes, _) = Notes::open(top.path(), FILE).unwrap();
             std::mem::forget(notes.note(Fingerprint(url)));
         }
         let left = left(top.path());

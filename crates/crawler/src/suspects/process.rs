@@ -110,6 +110,14 @@ impl Trials {
     }
 }
 
+impl Trials {
+    /// As [`Trials::run`], for a process without a runtime: waits for the end. The caller has one body read at a time.
+    pub fn run_and_wait(&self, head: &str, mut body: OpenBody) -> TrialEnd {
+        let parts = [head.as_bytes(), b"\n", self.settings.as_bytes(), b"\0"];
+        try_often(&self.program, &parts, &mut body)
+    }
+}
+
 fn try_often(program: &PathBuf, parts: &[&[u8]], body: &mut OpenBody) -> TrialEnd {
     let mut end = TrialEnd::Survived;
     let mut kills = 0;

@@ -39,7 +39,7 @@ pub(crate) use self::reread::reread;
 use self::robots_txt::ask_robots;
 pub use self::rules::PageRules;
 use self::sitemap::ask_sitemap;
-pub(crate) use self::trial::read_alone;
+pub(crate) use self::trial::{Crashed, Rereading, read_alone};
 pub use self::visited::Visited;
 
 use std::collections::HashSet;

@@ -12,6 +12,7 @@ use crate::consent::SiteStatements;
 use crate::fetch::{BodyPermit, Response, Truncation, decode_body, field_lines_of, is_whole_range};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
+use crate::suspects;
 use crate::url::CrawlUrl;
 use crate::warc::Record;
 
@@ -41,6 +42,7 @@ pub(crate) fn reread(
     let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let cut = (whole.len() > most).then_some(Truncation::DecodedLimit);
     whole.truncate(most);
+    suspects::abort_on_mark(&whole);
     let response = Response {
         status,
         version: "HTTP/1.1",

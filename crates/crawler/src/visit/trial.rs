@@ -1,7 +1,10 @@
 //! Reads a response of a suspected URL in a process of its own, before the crawl reads it: how it is handed over, and what the process does with it.
+//! The same for archived responses that are read again.
 
 use std::io::{self, Cursor};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,19 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::page::{self, PageContext};
 use super::rules::PageRules;
 use super::{Requested, VisitContext};
+use crate::clean::clean;
 use crate::clock::Now;
 use crate::consent::{ConsentCache, SiteFileStep, SiteStatements};
 use crate::fetch::{
     BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Spool,
-    SpooledBody, Truncation,
+    SpooledBody, Truncation, decode_body, field_lines_of,
 };
 use crate::frontier::{QueuedUrl, RobotsFetch};
 use crate::record::{RobotsEvidence, SiteFile};
 use crate::robots_cache::{RobotsCache, RobotsStep};
 use crate::sitemap;
 use crate::store::Store;
-use crate::suspects::{self, OpenBody, TrialEnd};
-use crate::url::CrawlUrl;
+use crate::suspects::{self, Noted, OpenBody, Suspects, TrialEnd};
+use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use crate::warc::Record;
 
 /// What a body is read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +36,8 @@ enum What {
     Robots,
     Sitemap,
     SiteFile,
+    /// A page in the archive, whose text is read as well.
+    Archived,
 }
 
 impl What {
@@ -116,9 +123,83 @@ pub(super) async fn unless_it_dies<F: Fetch, S: Store>(
     })
 }
 
+/// Reads archived responses again so that none of them stops a command for good: each is noted while it is read, and what an earlier process had
+/// noted is read alone first.
+#[derive(Debug)]
+pub(crate) struct Rereading {
+    suspects: Suspects,
+    is_used: AtomicBool,
+}
+
+/// A response that isn't read again: a process that did nothing else died of it, or none could be started.
+#[derive(Debug)]
+pub(crate) struct Crashed;
+
+impl Rereading {
+    /// Notes are in the directory `root`; without one nothing is noted, and nobody suspected. `settings` are those of the crawl, as TOML.
+    pub(crate) fn new(root: Option<&Path>, settings: impl FnOnce() -> Option<String>) -> Self {
+        let settings = || settings().unwrap_or_default();
+        let suspects = root.map_or_else(Suspects::default, |root| Suspects::of_archive(root, settings));
+        Self { suspects, is_used: AtomicBool::new(false) }
+    }
+
+    /// Notes that the response at the beginning of this record of a file is being read, until the value that this returns is dropped. Where it is suspected it
+    /// is read alone first; one that isn't to be read is reported.
+    pub(crate) fn begin(&self, file: &str, record: &Record) -> Result<Option<Noted<'_>>, Crashed> {
+        // Places are no secret.
+        const KEY: FingerprintKey = FingerprintKey::new([0; 16]);
+        self.is_used.store(true, Ordering::Relaxed);
+        let place = Fingerprint(KEY.hash(&format!("{file} {}", record.offset)));
+        if let Some(trials) = self.suspects.trials_of(|| place) {
+            let url = record.field("WARC-Target-URI").unwrap_or_default();
+            let end = archived(url, record).map_or(TrialEnd::Survived, |(head, body)| {
+                let body = Bytes::copy_from_slice(body);
+                trials.run_and_wait(&head, Box::new(move || Ok(Box::new(Cursor::new(body.clone())))))
+            });
+            self.suspects.tried(place, &end);
+            let why = match end {
+                TrialEnd::Survived => return Ok(self.suspects.note(place)),
+                TrialEnd::Died(how) => format!("a process that read it alone ended with {how}"),
+                TrialEnd::Untried(why) => format!("no process can read it alone: {why}"),
+            };
+            let url = clean(url);
+            tracing::warn!(%url, %file, offset = record.offset, "this archived response isn't read: {why}");
+            return Err(Crashed);
+        }
+        Ok(self.suspects.note(place))
+    }
+}
+
+impl Drop for Rereading {
+    fn drop(&mut self) {
+        if self.is_used.load(Ordering::Relaxed) {
+            self.suspects.finish(false);
+        }
+    }
+}
+
+/// What is handed over of an archived response; none where it isn't read as one.
+fn archived<'a>(url: &str, record: &'a Record) -> Option<(String, &'a [u8])> {
+    let (head, body) = record.http()?;
+    let status = std::str::from_utf8(head).ok().and_then(|head| head.split(' ').nth(1)?.parse().ok());
+    let headers = field_lines_of(head);
+    let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
+    let codings: Vec<_> = codings.map(|(_, value)| String::from_utf8_lossy(value)).collect();
+    let coding = (!codings.is_empty()).then(|| codings.join(","));
+    let head = Head {
+        what: What::Archived,
+        url: url.to_owned(),
+        status: status.unwrap_or(200),
+        is_cut: record.field("WARC-Truncated").is_some(),
+        headers,
+        coding,
+    };
+    Some((serde_json::to_string(&head).ok()?, body))
+}
+
 /// Reads a body as a visit does, in the process that does nothing else. None where the head can't be read.
 pub(crate) fn read_alone<S: Store>(
-    rules: &PageRules,
+    mut rules: PageRules,
     robots: &RobotsCache<S>,
     consent: &ConsentCache<S>,
     head: &str,
@@ -126,6 +207,9 @@ pub(crate) fn read_alone<S: Store>(
 ) -> Option<()> {
     let Head { what, url, status, headers, is_cut, coding } = serde_json::from_str(head).ok()?;
     let url = CrawlUrl::parse(&url).ok()?;
+    let is_archived = matches!(what, What::Archived);
+    rules.index |= is_archived;
+    let body = if is_archived { decode_body(coding.as_deref(), &body) } else { body };
     let response = Response {
         status,
         version: "HTTP/1.1",
@@ -144,7 +228,7 @@ pub(crate) fn read_alone<S: Store>(
     suspects::abort_on_mark(&response.body);
     let moment = Now { mono: Duration::ZERO, wall: jiff::Timestamp::UNIX_EPOCH };
     match what {
-        What::Page => {
+        What::Page | What::Archived => {
             let requested = Requested {
                 started: moment,
                 ended: moment,
@@ -163,7 +247,7 @@ pub(crate) fn read_alone<S: Store>(
                 said: SiteStatements::default(),
                 previous: None,
             };
-            let mut visited = page::read(rules, page, &response, requested);
+            let mut visited = page::read(&rules, page, &response, requested);
             visited.measure();
         }
         What::Robots => {

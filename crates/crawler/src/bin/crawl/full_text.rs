@@ -230,6 +230,10 @@ fn report(built: Built, what: &str, console: Console) {
             built.slow
         ));
     }
+    if built.crashed > 0 {
+        console
+            .warning(&format!("of these, pages whose body ended a process that read it: {}", built.crashed));
+    }
     if built.out_of_reach > 0 {
         console.warning(&format!(
             "pages whose bodies are in none of the directories given with --warc, found only by title, description and URL: {}; the next run takes them in where it has them",
@@ -280,9 +284,9 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
 
 /// `out_of_reach` is for crawls on many machines.
 fn print_built(built: Built, out_of_reach: Option<u64>) -> anyhow::Result<i32> {
-    let Built { pages, unarchived, unread, slow, .. } = built;
+    let Built { pages, unarchived, unread, slow, crashed, .. } = built;
     let mut line = serde_json::json!({
-        "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread, "slow": slow,
+        "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread, "slow": slow, "crashed": crashed,
     });
     if let Some(pages) = out_of_reach {
         line["out_of_reach"] = pages.into();

@@ -76,6 +76,12 @@ fn lines(repaired: &Repaired) -> Vec<String> {
             count(repaired.decisions, "decision")),
         format!("queue      {}", count(repaired.queued, "URL")),
     ];
+    if repaired.crashed > 0 {
+        lines.push(format!(
+            "not read   {}, whose body ended a process that read it",
+            count(repaired.crashed, "archived page")
+        ));
+    }
     if !repaired.torn.is_empty() {
         lines.push(format!("incomplete {}", repaired.torn.join(", ")));
     }

@@ -49,16 +49,24 @@ impl Rebuild<'_> {
         Ok(again)
     }
 
-    pub(super) fn links_again(&self, url: &CrawlUrl, record: &PageRecord) -> Option<Vec<LinkRecord>> {
+    pub(super) fn links_again(&mut self, url: &CrawlUrl, record: &PageRecord) -> Option<Vec<LinkRecord>> {
         let place = record.warc.as_ref()?;
         Some(self.reread(url, place)?.1)
     }
 
     /// Reads an archived response as its visit did.
-    pub(super) fn reread(&self, url: &CrawlUrl, place: &Archived) -> Option<(PageRecord, Vec<LinkRecord>)> {
+    pub(super) fn reread(
+        &mut self,
+        url: &CrawlUrl,
+        place: &Archived,
+    ) -> Option<(PageRecord, Vec<LinkRecord>)> {
         let location =
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let response = warc::read_response(&self.dir.warc(), &location).ok()?;
+        let Ok(_noted) = self.rereading.begin(&place.file, &response) else {
+            self.repaired.crashed += 1;
+            return None;
+        };
         let visited = visit::reread(&self.rules, url, &response, None)?;
         let links = visited.links.into_iter().map(|link| {
             let outcome = match (link.known(), link.skip) {
