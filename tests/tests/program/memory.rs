@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -12,6 +13,8 @@ use flate2::write::GzEncoder;
 use whole_program::memory::{Limited, Peak};
 use whole_program::program::{Crawl, PATIENCE};
 use whole_program::random::Random;
+
+use crate::search::{inflating_pdf, writing_pdf};
 
 /// Largest body by default.
 const LARGEST: usize = 10 << 20;
@@ -26,6 +29,7 @@ struct Bodies {
     bomb: Vec<u8>,
     links: Vec<u8>,
     robots: Vec<u8>,
+    pdfs: [Vec<u8>; 2],
 }
 
 impl Bodies {
@@ -44,13 +48,13 @@ impl Bodies {
         for n in 0..9_000 {
             let _ = write!(links, "<a href={n}>");
         }
-        let robots = "User-agent: *\nDisallow: /a$b*\n".repeat(17_000);
         Self {
             noise,
             html,
             bomb: bomb.finish().expect("a bomb is made"),
             links: links.into_bytes(),
-            robots: robots.into_bytes(),
+            robots: robots(),
+            pdfs: [writing_pdf(), inflating_pdf()],
         }
     }
 
@@ -59,18 +63,91 @@ impl Bodies {
         let kind =
             host.trim_end_matches(|c: char| !c.is_ascii_lowercase()).split('-').next().unwrap_or_default();
         let html = "Content-Type: text/html; charset=windows-1252\r\n";
+        let value = Value::of(kind);
+        let named = match value {
+            Some(_) => format!("Sitemap: http://{host}/map.xml\n").into_bytes(),
+            None => Vec::new(),
+        };
+        let map = match value {
+            Some(value) if path == "/map.xml" => value.sitemap(host)?,
+            _ => Vec::new(),
+        };
         let (fields, body): (&str, &[u8]) = match (kind, path) {
             ("robots", "/robots.txt") => ("", &self.robots),
-            (_, "/robots.txt") => ("", b""),
+            (_, "/robots.txt") => ("", &named),
+            (_, "/map.xml") => ("Content-Type: application/xml\r\nContent-Encoding: gzip\r\n", &map),
+            // One page is enough: a verdict by such a file takes a while.
+            ("robots", _) => (html, b"<title>robots</title>"),
             ("noise", _) => ("", &self.noise),
             ("html", _) => (html, &self.html),
             ("bomb", _) => ("Content-Encoding: gzip\r\n", &self.bomb),
             ("links", "/") => (html, &self.links),
+            ("pdf", "/1") => ("Content-Type: application/pdf\r\n", &self.pdfs[0]),
+            ("pdf", "/2") => ("Content-Type: application/pdf\r\n", &self.pdfs[1]),
             _ => (html, b"<title>small</title><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>"),
         };
         let length = body.len();
         write!(stream, "HTTP/1.1 200 OK\r\n{fields}Content-Length: {length}\r\n\r\n")?;
         stream.write_all(body)
+    }
+}
+
+/// A robots.txt of the largest size whose words have a meaning as they are written and another one decoded, and which each dialect reads
+/// in a way of its own.
+fn robots() -> Vec<u8> {
+    const LARGEST_ROBOTS: usize = 500 << 10;
+    let mut file = "User-agent: *\n# \0\nDisallow:\u{200b} /zz\n".as_bytes().to_vec();
+    let words = |word: &str| format!("Disallow: {}\n", vec![word; 60].join(" "));
+    let lines = [words("%24%24%24%24"), words("%2A%2A%2A%2A")];
+    for line in lines.iter().cycle() {
+        if file.len() + line.len() > LARGEST_ROBOTS - 16 {
+            break;
+        }
+        file.extend(line.bytes());
+    }
+    file.extend(b"Allow: /\n");
+    file
+}
+
+/// What the URLs of a sitemap end in. Percent-encoded, it takes three times its bytes.
+#[derive(Clone, Copy)]
+enum Value {
+    /// 8 KiB of `"`: longer than a URL may be.
+    Quotes,
+    /// 8 KiB of `é`.
+    Accents,
+    /// As many `"` as a URL may have.
+    Short,
+}
+
+impl Value {
+    fn of(kind: &str) -> Option<Self> {
+        match kind {
+            "quotes" => Some(Self::Quotes),
+            "accents" => Some(Self::Accents),
+            "short" => Some(Self::Short),
+            _ => None,
+        }
+    }
+
+    /// A sitemap for a host, as gzip: of 50 MiB, or with URLs that take 30 MB once they are encoded.
+    fn sitemap(self, host: &str) -> std::io::Result<Vec<u8>> {
+        let member = |text: &str| -> std::io::Result<Vec<u8>> {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(text.as_bytes())?;
+            gzip.finish()
+        };
+        let entries = |numbers: Range<u32>, value: &str| -> String {
+            numbers.map(|n| format!("<url><loc>http://{host}/{n}{value}</loc></url>")).collect()
+        };
+        let head = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">";
+        let all = match self {
+            // What is too long counts each time: the same is sent again and again.
+            Self::Quotes => member(&entries(0..60, &"\"".repeat(8_100)))?.repeat(106),
+            Self::Accents => member(&entries(0..60, &"é".repeat(4_050)))?.repeat(106),
+            Self::Short => member(&entries(0..15_000, &"\"".repeat(670)))?,
+        };
+        Ok([member(head)?, all, member("</urlset>")?].concat())
     }
 }
 
@@ -111,8 +188,25 @@ fn start() -> SocketAddr {
     address
 }
 
-/// Crawls hosts of these kinds, so many of each; gives the peak of memory and the pages.
-fn crawl(kinds: &[(&str, usize)]) -> (Peak, Vec<serde_json::Value>) {
+/// What a crawl came to.
+struct Crawled {
+    pages: Vec<serde_json::Value>,
+    /// What `crawl show --json` says.
+    summary: serde_json::Value,
+}
+
+impl Crawled {
+    /// The pages of the hosts of a kind.
+    fn of(&self, kind: &str) -> Vec<&serde_json::Value> {
+        let prefix = format!("http://{kind}-");
+        let is_of =
+            |page: &&serde_json::Value| page["url"].as_str().is_some_and(|url| url.starts_with(&prefix));
+        self.pages.iter().filter(is_of).collect()
+    }
+}
+
+/// Crawls hosts of these kinds, so many of each, within the bound.
+fn crawl(kinds: &[(&str, usize)], options: &[&str]) -> Crawled {
     let address = start();
     let directory = tempfile::tempdir().expect("a directory for the test");
     let (mut seeds, mut rules) = (String::new(), String::new());
@@ -136,23 +230,20 @@ fn crawl(kinds: &[(&str, usize)]) -> (Peak, Vec<serde_json::Value>) {
         "--max-pages-per-host",
         "4",
     ])
+    .args(options)
     .args([Path::new("--seed"), &file, Path::new("--out"), &out])
     .args([Path::new("--resolve-file"), &hosts]);
     let (output, most) = Limited::start(command, MOST).wait(PATIENCE);
+    eprintln!("{kinds:?}: peak {most}");
     assert!(matches!(output.code, Some(0 | 10)), "{output}");
     let pages = Crawl::new([Path::new("export"), &out]).args(["--table", "pages", "--format", "jsonl"]).run();
-    (most, pages.expect(0).json())
-}
-
-fn of<'a>(pages: &'a [serde_json::Value], kind: &str) -> Vec<&'a serde_json::Value> {
-    let prefix = format!("http://{kind}-");
-    pages.iter().filter(|page| page["url"].as_str().is_some_and(|url| url.starts_with(&prefix))).collect()
+    let summary = Crawl::new([Path::new("show"), &out]).args(["--json"]).run();
+    Crawled { pages: pages.expect(0).json(), summary: summary.expect(0).json().remove(0) }
 }
 
 #[test]
 fn large_bodies_and_bombs_from_many_hosts_at_once_stay_under_300_mb() {
-    let (most, pages) = crawl(&[("noise", 40), ("bomb", 60), ("html", 2), ("small", 20)]);
-    eprintln!("peak {most}");
+    let crawled = crawl(&[("noise", 40), ("bomb", 60), ("html", 2), ("small", 20)], &[]);
     // All are there, and the innocent ones whole.
     for (kind, count, bytes) in [
         ("noise", 40, Some(LARGEST)),
@@ -160,7 +251,7 @@ fn large_bodies_and_bombs_from_many_hosts_at_once_stay_under_300_mb() {
         ("html", 2, Some(LARGEST)),
         ("small", 80, None),
     ] {
-        let found = of(&pages, kind);
+        let found = crawled.of(kind);
         assert_eq!(found.len(), count, "{kind}");
         for page in found {
             assert!(page["status"] == 200, "{page}");
@@ -170,9 +261,43 @@ fn large_bodies_and_bombs_from_many_hosts_at_once_stay_under_300_mb() {
 }
 
 #[test]
-fn links_and_robots_files_that_grow_in_memory_stay_under_300_mb() {
-    let (most, pages) = crawl(&[("links", 30), ("robots", 80), ("small", 20)]);
-    eprintln!("peak {most}");
-    assert_eq!(of(&pages, "small").len(), 80);
-    assert_eq!(of(&pages, "robots").len(), 320);
+fn robots_files_that_grow_in_memory_beside_heavy_pages_stay_under_300_mb() {
+    let crawled = crawl(&[("robots", 20), ("links", 10), ("html", 4), ("noise", 4), ("small", 20)], &[]);
+    assert_eq!(crawled.of("small").len(), 80);
+    assert_eq!(crawled.of("robots").len(), 20);
+    assert_eq!(crawled.of("html").len(), 4);
+}
+
+/// Checks that so many sitemaps were read to their ends, and that the other hosts were crawled.
+fn sitemaps(kinds: &[(&str, usize)]) {
+    let crawled = crawl(kinds, &["--sitemaps"]);
+    assert_eq!(crawled.of("small").len(), 80);
+    let count: usize =
+        kinds.iter().filter(|(kind, _)| Value::of(kind).is_some()).map(|(_, count)| count).sum();
+    let maps = crawled.summary["sitemaps"].as_array().expect("a list");
+    let read = maps.iter().filter(|map| map["url"].as_str().is_some_and(|url| url.ends_with("/map.xml")));
+    let read: Vec<_> = read.filter(|map| map["state"] == "read").collect();
+    assert_eq!(read.len(), count, "{maps:?}");
+}
+
+#[test]
+fn a_sitemap_whose_urls_grow_threefold_stays_under_300_mb() {
+    sitemaps(&[("quotes", 1), ("small", 20)]);
+}
+
+#[test]
+fn sitemaps_of_six_hosts_whose_urls_grow_threefold_stay_under_300_mb() {
+    sitemaps(&[("quotes", 3), ("accents", 2), ("short", 1), ("small", 20)]);
+}
+
+#[test]
+fn heavy_pdf_files_beside_heavy_pages_stay_under_300_mb_with_the_process_that_reads_them() {
+    let crawled = crawl(&[("pdf", 2), ("links", 10), ("html", 4), ("noise", 4), ("small", 20)], &[]);
+    assert_eq!(crawled.of("small").len(), 80);
+    assert_eq!(crawled.of("pdf").len(), 8);
+    assert_eq!(crawled.of("html").len(), 4);
+    // They were read, as far as their limits let them.
+    let limits = crawled.summary["limits"].as_array().expect("a list");
+    let of_memory = limits.iter().find(|limit| limit["what"] == "PDF memory");
+    assert_eq!(of_memory.expect("files over the limit")["count"], 2, "{limits:?}");
 }

@@ -451,6 +451,13 @@ pub(crate) fn slow_pdf() -> Vec<u8> {
     pdf_with("", content.as_bytes(), &["/Form Do ".repeat(150), "/Form Do ".repeat(150), "q Q ".repeat(150)])
 }
 
+/// A file of 100 KB whose forms call forms: it would write a line of text 20,000 million times.
+pub(crate) fn writing_pdf() -> Vec<u8> {
+    let leaf = "BT /F1 12 Tf 10 10 Td (AAAAAAAAAAAAAAAA) Tj ET ".repeat(2_000);
+    let forms: Vec<String> = (1..8).map(|_| "/Form Do ".repeat(10)).chain([leaf]).collect();
+    pdf_with("", b"BT /F1 12 Tf 72 720 Td (Words of mwriting) Tj ET /Form Do", &forms)
+}
+
 /// A file of 6 MB with 30,000 forms, of which each calls the next one.
 fn deep_pdf() -> Vec<u8> {
     pdf_with(
