@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::at_rest::ALONE;
-use super::connection::{Connection, Parameters};
-use super::database::runtime;
+use super::connection::{self, Connection, Parameters};
+use super::database::block_on;
 use super::layout::{All, Layout, open_all};
 use super::schema;
 use super::{Address, AddressError, ClusterError, State, moved};
@@ -122,7 +122,7 @@ pub fn add(first: &Address, url: &str, single_server: bool) -> Result<Added, Add
         return Err(AddError::Password);
     }
     let new = Arc::new(first.further(url)?);
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(first.clone()).await?;
         let failed = |error| ClusterError::server("add a database", first, error);
         if !all.first().query(ALONE, &[]).await.map_err(failed)?.first().is_some_and(|row| row.get(0)) {
@@ -258,7 +258,7 @@ async fn fill(
 }
 
 /// Copies what a partition has; its row comes last.
-async fn copy(from: &mut Connection, to: &mut Connection, part: i32) -> Result<(), tokio_postgres::Error> {
+async fn copy(from: &mut Connection, to: &mut Connection, part: i32) -> Result<(), connection::Error> {
     for row in from.query(TREES, &[&part]).await? {
         let tree: i16 = row.get(0);
         let mut rows = from.query(FIRST_ROWS, &[&part, &tree]).await?;

@@ -13,6 +13,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::connection::ANSWER;
 use crate::causes::Cause;
 
 /// Why a URL isn't the address of a database.
@@ -77,6 +78,44 @@ impl Address {
         }
         further.config.application_name(self.config.get_application_name().unwrap_or("crawl").to_owned());
         Ok(further)
+    }
+
+    /// Its servers, each by itself, in their order.
+    pub(super) fn servers(&self) -> Vec<Config> {
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        let addresses = self.config.get_hostaddrs();
+        if hosts.len() < 2 || !addresses.is_empty() && addresses.len() != hosts.len() {
+            // One; or the client says what is wrong.
+            return vec![self.config.clone()];
+        }
+        let one = |(at, host): (usize, &Host)| {
+            let mut one = Config::new();
+            match host {
+                Host::Tcp(name) => one.host(name),
+                #[cfg(unix)]
+                Host::Unix(path) => one.host_path(path),
+            };
+            addresses.get(at).map(|address| one.hostaddr(*address));
+            ports.get(at).or(ports.first()).map(|port| one.port(*port));
+            let all = &self.config;
+            all.get_user().map(|user| one.user(user));
+            all.get_password().map(|password| one.password(password));
+            all.get_dbname().map(|name| one.dbname(name));
+            all.get_options().map(|options| one.options(options));
+            all.get_application_name().map(|name| one.application_name(name));
+            all.get_connect_timeout().map(|most| one.connect_timeout(*most));
+            all.get_tcp_user_timeout().map(|most| one.tcp_user_timeout(*most));
+            all.get_keepalives_interval().map(|interval| one.keepalives_interval(interval));
+            all.get_keepalives_retries().map(|retries| one.keepalives_retries(retries));
+            one.ssl_mode(all.get_ssl_mode())
+                .ssl_negotiation(all.get_ssl_negotiation())
+                .keepalives(all.get_keepalives())
+                .keepalives_idle(all.get_keepalives_idle())
+                .target_session_attrs(all.get_target_session_attrs())
+                .channel_binding(all.get_channel_binding());
+            one
+        };
+        hosts.iter().enumerate().map(one).collect()
     }
 
     /// Whether the URL of a database has a password in it.
@@ -146,7 +185,8 @@ impl FromStr for Address {
         }
         // A connection that is cut without a word is noticed.
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(Duration::from_secs(5));
+            // Each server has its part of the time in which the database has to answer.
+            config.connect_timeout(ANSWER / u32::try_from(config.get_hosts().len().max(1)).unwrap_or(1));
         }
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(Duration::from_secs(10));
@@ -243,6 +283,23 @@ mod tests {
         assert!(matches!(mode("postgres://u@db.example:port/crawl"), Err(AddressError::Unreadable(_))));
         let missing = mode("postgres://u@db.example/crawl?sslrootcert=/nowhere/ca.pem");
         assert!(matches!(&missing, Err(AddressError::Roots { path, .. }) if path.ends_with("ca.pem")));
+    }
+
+    #[test]
+    fn each_server_of_an_address_has_its_part_of_the_time() {
+        let url = "postgres://u:secret@db1.example:5433,db2.example:5434/crawl?sslmode=disable";
+        let servers = url.parse::<Address>().unwrap().servers();
+        let places: Vec<_> =
+            servers.iter().map(|server| (server.get_hosts().to_vec(), server.get_ports().to_vec())).collect();
+        let place = |name: &str, port| (vec![Host::Tcp(name.to_owned())], vec![port]);
+        assert_eq!(places, [place("db1.example", 5433), place("db2.example", 5434)]);
+        for server in servers {
+            assert_eq!((server.get_dbname(), server.get_user()), (Some("crawl"), Some("u")));
+            assert_eq!(server.get_password(), Some(&b"secret"[..]));
+            assert_eq!(server.get_connect_timeout(), Some(&(ANSWER / 2)));
+            assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+            assert_eq!(server.get_ssl_mode(), SslMode::Disable);
+        }
     }
 
     #[test]

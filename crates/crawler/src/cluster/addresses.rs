@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Row;
 
 use super::Address;
-use super::connection::{Link, Parameters};
+use super::connection::{Error, Link, Parameters};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::config::Settings;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::objects::{Objects, Uploads};
 use super::written::Written;
 use super::{ArchivePlace, Database, ObjectsError};
@@ -97,12 +99,12 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    /// Begins to move what is complete, unless it is still at it.
-    pub(super) fn begin(&mut self) {
+    /// Begins to move what is complete, unless it is still at it, on a runtime that may be kept busy.
+    pub(super) fn begin(&mut self, on: &Handle) {
         let is_idle = self.running.as_ref().is_none_or(tokio::task::JoinHandle::is_finished);
         if let (Some(uploads), true) = (&self.uploads, is_idle) {
             let (uploads, written) = (Arc::clone(uploads), self.written.clone());
-            self.running = Some(tokio::spawn(async move { uploads.look(&written).await }));
+            self.running = Some(on.spawn(async move { uploads.look(&written).await }));
         }
     }
 

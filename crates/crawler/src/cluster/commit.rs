@@ -3,10 +3,9 @@
 //! One statement and no transaction of several: a worker that is stopped in between would hold locks.
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_postgres::Error;
 
 use super::Claim;
-use super::connection::{Link, Pauses, may_pass};
+use super::connection::{Error, Link, Pauses, may_pass};
 use super::gather::RecentGroups;
 use super::part_commit::PartCommit;
 use crate::causes::{Cause, with_causes};

@@ -1,8 +1,6 @@
 //! Whether nothing remains to be done in the whole crawl.
 
-use tokio_postgres::Error;
-
-use super::connection::Link;
+use super::connection::{Error, Link};
 
 /// The crawl is over when each partition has said so after its last commit, and no letter is under way. One statement sees all of that at
 /// one moment.

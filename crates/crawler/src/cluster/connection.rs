@@ -2,17 +2,24 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Statement};
 
 use super::Address;
 use crate::clock;
+
+/// How long a database may take to answer before it counts as silent: to open a connection, and to say that it is still at work on a statement.
+pub const ANSWER: Duration = Duration::from_secs(4);
+
+/// The longest time between two questions whether the server still works on a statement.
+const PROBES: Duration = Duration::from_secs(8);
 
 /// The first pause before a lost connection is opened again, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
@@ -26,20 +33,104 @@ const CONFIRMED: &str = "select set_config('synchronous_commit', 'on', false) wh
 /// servers that don't have this one (before PostgreSQL 12) do without.
 const PLANNED_ONCE: &str = "select set_config(name, 'force_generic_plan', false) from pg_settings where name = 'plan_cache_mode' and setting = 'auto'";
 
+/// A statement whose connection is given up doesn't wait for a lock forever: the server doesn't notice that nobody waits for its answer.
+const LOCKS: &str =
+    "select set_config(name, '4s', false) from pg_settings where name = 'lock_timeout' and setting = '0'";
+
+/// Whether a statement on the connection `$` waits for the standby server, or for a lock while another one has waited for the standby server for 2 s.
+const STANDBY: &str = "
+select count(*) from pg_stat_activity where wait_event = 'SyncRep' and (pid = $ or query_start < clock_timestamp() - interval '2 s'
+    and exists (select from pg_stat_activity where pid = $ and wait_event_type = 'Lock'))";
+
+/// Why a statement has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The server says why, or the connection is lost.
+    #[error(transparent)]
+    Postgres(#[from] tokio_postgres::Error),
+    /// Nothing came within [`ANSWER`].
+    #[error("{0} within {ANSWER:?}")]
+    Silent(Silence),
+}
+
+/// Who was silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// The server.
+    Server,
+    /// The synchronous standby server, for which the server waits.
+    Standby,
+}
+
+impl std::fmt::Display for Silence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Server => "it didn't answer",
+            Self::Standby => "its synchronous standby didn't confirm it",
+        })
+    }
+}
+
+impl Error {
+    /// The code that the server gave.
+    pub(super) fn code(&self) -> Option<&SqlState> {
+        match self {
+            Self::Postgres(error) => error.code(),
+            Self::Silent(_) => None,
+        }
+    }
+}
+
 /// Values of a statement's parameters.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// An open connection. It ends when it is dropped.
+/// An open connection. It ends when it is dropped. No call waits for a database that is silent for longer than [`ANSWER`]: a statement may take as
+/// long as the server works on it, which another connection asks where it takes long, but waits for the standby server no longer than that.
 pub(super) struct Connection {
     client: Client,
+    address: Address,
+    /// The one of the address's servers.
+    server: Config,
+    /// The server's number of the connection.
+    pid: i32,
     warned: Arc<AtomicBool>,
     statements: HashMap<&'static str, Statement>,
+}
+
+/// What another connection to the server says of a statement.
+enum Probe {
+    AtWork,
+    WaitsForStandby,
+    Silent,
 }
 
 impl Connection {
     /// Connects to the server that takes writes. Has to be called in a runtime, which drives the connection.
     pub(super) async fn open(address: &Address) -> Result<Self, Error> {
-        let (client, mut connection) = address.config.connect(address.tls.clone()).await?;
+        Self::open_with(address, "").await
+    }
+
+    /// As [`Self::open`], for a process that opens another connection when this one is silent: its statements don't wait for locks for longer than
+    /// [`ANSWER`], unless the address says for how long.
+    pub(super) async fn open_again(address: &Address) -> Result<Self, Error> {
+        Self::open_with(address, LOCKS).await
+    }
+
+    async fn open_with(address: &Address, further: &str) -> Result<Self, Error> {
+        let mut failed = None;
+        for server in address.servers() {
+            let most = server.get_connect_timeout().copied().unwrap_or(ANSWER);
+            match timeout(most, Self::open_one(address, server, further)).await {
+                Ok(Ok(open)) => return Ok(open),
+                Ok(Err(error)) => failed = Some(error),
+                Err(_) => failed = Some(Error::Silent(Silence::Server)),
+            }
+        }
+        Err(failed.unwrap_or(Error::Silent(Silence::Server)))
+    }
+
+    async fn open_one(address: &Address, server: Config, further: &str) -> Result<Self, Error> {
+        let (client, mut connection) = server.connect(address.tls.clone()).await?;
         let warned = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&warned);
         // Ends with the client, or with the connection: what is asked then is answered with an error.
@@ -53,9 +144,16 @@ impl Connection {
                 }
             }
         }));
-        client.batch_execute(CONFIRMED).await?;
-        client.batch_execute(PLANNED_ONCE).await?;
-        Ok(Self { client, warned, statements: HashMap::new() })
+        let begin = format!("{CONFIRMED}; {PLANNED_ONCE}; select pg_backend_pid(); {further}");
+        let answers = client.simple_query(&begin).await?;
+        let pid = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) if row.columns().first()?.name() == "pg_backend_pid" => {
+                row.get(0)?.parse().ok()
+            }
+            _ => None,
+        });
+        let (address, pid) = (address.clone(), pid.unwrap_or_default());
+        Ok(Self { client, address, server, pid, warned, statements: HashMap::new() })
     }
 
     /// Whether it was lost.
@@ -72,15 +170,63 @@ impl Connection {
         let statement = if let Some(statement) = self.statements.get(sql) {
             statement.clone()
         } else {
-            let statement = self.client.prepare(sql).await?;
+            let statement = self.answer(self.client.prepare(sql)).await?;
             self.statements.entry(sql).or_insert(statement).clone()
         };
-        self.client.query(&statement, parameters).await
+        self.answer(self.client.query(&statement, parameters)).await
     }
 
     /// Runs statements without parameters in one transaction.
     pub(super) async fn execute(&self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).await
+        self.answer(self.client.batch_execute(sql)).await
+    }
+
+    /// Waits for an answer, as long as the server is at work on it.
+    async fn answer<T>(
+        &self,
+        asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
+        let mut asked = pin!(asked);
+        let began = clock::instant();
+        let mut pause = ANSWER / 2;
+        loop {
+            if let Ok(answer) = timeout(pause, &mut asked).await {
+                return Ok(answer?);
+            }
+            let probe = tokio::select! {
+                biased;
+                answer = &mut asked => return Ok(answer?),
+                probe = timeout(ANSWER / 2, self.probe()) => probe.unwrap_or(Probe::Silent),
+            };
+            let waited = clock::instant().duration_since(began);
+            match probe {
+                Probe::AtWork => pause = (pause * 2).min(PROBES),
+                Probe::WaitsForStandby if waited < ANSWER => pause = ANSWER.saturating_sub(waited),
+                Probe::WaitsForStandby => return Err(Error::Silent(Silence::Standby)),
+                Probe::Silent => return Err(Error::Silent(Silence::Server)),
+            }
+        }
+    }
+
+    /// Asks the server on another connection what it does about a statement on this one.
+    async fn probe(&self) -> Probe {
+        let asked = async {
+            let (client, connection) = self.server.connect(self.address.tls.clone()).await?;
+            drop(tokio::spawn(connection));
+            client.simple_query(&STANDBY.replace('$', &self.pid.to_string())).await
+        };
+        match asked.await {
+            Ok(answers) => {
+                let count = answers.iter().find_map(|answer| match answer {
+                    SimpleQueryMessage::Row(row) => row.get(0),
+                    _ => None,
+                });
+                if count.is_none_or(|count| count == "0") { Probe::AtWork } else { Probe::WaitsForStandby }
+            }
+            // One that refuses, since it has as many connections as it may have, isn't silent.
+            Err(error) if error.code().is_some() => Probe::AtWork,
+            Err(_) => Probe::Silent,
+        }
     }
 
     /// Whether the server has warned since this was asked last. It warns where a commit that it answers as done waits no longer for the
@@ -164,7 +310,7 @@ impl Link {
     pub(super) async fn connection(&mut self) -> Result<&mut Connection, Error> {
         let open = match self.open.take() {
             Some(open) if !open.is_closed() => open,
-            _ => Connection::open(&self.address).await?,
+            _ => Connection::open_again(&self.address).await?,
         };
         Ok(self.open.insert(open))
     }

@@ -186,6 +186,14 @@ pub(super) fn runtime() -> Result<Runtime, ClusterError> {
     Builder::new_current_thread().enable_all().build().map_err(ClusterError::Thread)
 }
 
+/// Does something in a runtime of its own. Its end waits for nothing: a name may still be looked up.
+pub(super) fn block_on<T, E: From<ClusterError>>(what: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(what);
+    runtime.shutdown_background();
+    done
+}
+
 /// A connection that reads.
 enum Reader {
     /// What was committed last.

@@ -7,9 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use tokio_postgres::Error;
-
-use super::connection::{Connection, Link};
+use super::connection::{Connection, Error, Link};
 use super::store::behind;
 use crate::causes::with_causes;
 use crate::clean::clean;

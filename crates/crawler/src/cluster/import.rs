@@ -119,7 +119,7 @@ pub fn import(
         let about = About { key, delay: settings.pace.delay, from: &from, head: &head, now };
         let source: AnyStore = store;
         let (moved, queued) = transfer(&[source], targets, about)?;
-        super::database::runtime()?.block_on(schema::take_over(address, record.started, &queued))?;
+        super::database::block_on(schema::take_over(address, record.started, &queued))?;
         // Before workers may crawl: an end between leaves a crawl that goes on nowhere, and not one that goes on twice.
         dir.mark_moved(&Moved::new(format!("the cluster {address}"), now))?;
         is_marked = true;

@@ -115,7 +115,7 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
 
 /// Removes what was made of a crawl that couldn't be.
 pub(super) fn undo(address: &Address) -> Result<(), ClusterError> {
-    if let Err(error) = super::database::runtime()?.block_on(schema::undo(address)) {
+    if let Err(error) = super::database::block_on(schema::undo(address)) {
         tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(&error));
     }
     Ok(())

@@ -7,13 +7,12 @@
 //! `max_bytes` and `max_time` end the crawl once they are reached; so does `max_pages`. What counts is what is committed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::Error;
 
-use super::connection::Link;
+use super::connection::{Error, Link};
 use super::layout::Layout;
 use super::mail::Box;
 use crate::clock;
@@ -121,6 +120,27 @@ fn granted(free: u64, workers: u64, asked: u64) -> u64 {
     asked.min((free / (2 * workers.max(1))).max(1)).min(free)
 }
 
+/// Which limits are reached: of pages, of resources, and the one that has ended the crawl, with its value.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reached(Arc<Mutex<(bool, bool, Option<String>)>>);
+
+impl Reached {
+    fn set(&self, reached: (bool, bool, Option<String>)) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reached;
+    }
+
+    /// Tells a partition what is known.
+    pub(super) fn tell(&self, allowance: &Allowance) {
+        let (pages, resources, limit) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        allowance.reached(pages, resources, limit);
+    }
+
+    /// The limit that has ended the crawl, with its value.
+    pub(super) fn limit(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).2.clone()
+    }
+}
+
 /// A worker's part in keeping the limits.
 pub(super) struct Keeper {
     /// To the first database, which has all shares.
@@ -133,7 +153,7 @@ pub(super) struct Keeper {
     run: i64,
     before: Duration,
     joined: Instant,
-    reached: (bool, bool, Option<String>),
+    reached: Reached,
 }
 
 impl Keeper {
@@ -144,18 +164,12 @@ impl Keeper {
             links.next().unwrap_or_else(|| Link::new(Arc::clone(layout.first()), None, Duration::ZERO));
         let further = links.collect();
         let (known, joined) = (HashMap::new(), clock::instant());
-        Self { link, further, limits, known, run, before, joined, reached: (false, false, None) }
+        Self { link, further, limits, known, run, before, joined, reached: Reached::default() }
     }
 
-    /// The limit that has ended the crawl, with its value.
-    pub(super) fn limit(&self) -> Option<&str> {
-        self.reached.2.as_deref()
-    }
-
-    /// Tells a partition what is known.
-    pub(super) fn tell(&self, allowance: &Allowance) {
-        let (pages, resources, limit) = self.reached.clone();
-        allowance.reached(pages, resources, limit);
+    /// What it finds, for those who begin with a partition.
+    pub(super) fn reached(&self) -> Reached {
+        self.reached.clone()
     }
 
     /// Looks how far the whole crawl is, and tells the partitions which limits are reached.
@@ -176,9 +190,9 @@ impl Keeper {
             let number = |at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
             (pages, resources, bytes) = (pages + number(0), resources + number(1), bytes + number(2));
         }
-        self.reached = self.limits.reached(Counted { pages, resources, bytes, worked });
+        self.reached.set(self.limits.reached(Counted { pages, resources, bytes, worked }));
         for of in boxes.values() {
-            self.tell(&of.allowance);
+            self.reached.tell(&of.allowance);
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::connection::Connection;
-use super::database::runtime;
+use super::connection::{self, Connection};
+use super::database::block_on;
 use super::layout::open_all;
 use super::member::DECLARE;
 use super::observer::Observer;
@@ -85,7 +85,7 @@ struct Known {
 /// ended is watched for 1.1 times the lease, and then taken for dead. Returns the state of the crawl before, and the workers; a crawl that was
 /// complete goes on.
 pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorker>), LostError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         let lease = all.terms.lease;
         let failed = |error| ClusterError::server("queue pages again", address, error);
@@ -127,7 +127,7 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
     })
 }
 
-async fn workers(connection: &mut Connection) -> Result<Vec<Known>, tokio_postgres::Error> {
+async fn workers(connection: &mut Connection) -> Result<Vec<Known>, connection::Error> {
     let rows = connection.query(WORKERS, &[]).await?;
     let read = rows.iter().map(|row| Known {
         id: row.get(0),

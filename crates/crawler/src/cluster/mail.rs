@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::completion::complete;
-use super::connection::{Link, Parameters};
+use super::connection::{Error, Link, Parameters};
 use super::layout::Layout;
 use super::schema::{MAIL_TREE, SENT_TREE};
 use super::sent::{Sent, rows_for_readers, unpack_letters};

@@ -1,15 +1,16 @@
 //! A worker's place among the others: its count, its partitions, and the end of those that are silent.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connection::{Connection, Link};
+use super::connection::{ANSWER, Connection, Error, Link};
 use super::database::runtime;
 use super::layout::{Layout, open_all};
 use super::observer::Observer;
@@ -52,6 +53,12 @@ const CUT: &str = "
 select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and application_name in (select 'crawl worker ' || id from worker where not alive)";
 
+/// The longest time between two beats: so it is soon known that the database is silent, however long the lease is.
+const BEATS: Duration = Duration::from_secs(1);
+
+/// How long a worker that ends waits for a database that is silent.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// What a worker has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -66,10 +73,25 @@ pub enum Order {
 /// What a worker says to its thread.
 enum Said {
     GiveBack(i32),
-    Leave,
+    /// For no longer than this.
+    Leave(Duration),
 }
 
-/// A worker among the workers of a cluster, until it is dropped. With a lease of `L`, ten times in that time it
+/// When all databases had answered a beat last, in milliseconds since boot.
+#[derive(Debug, Clone, Default)]
+struct Answered(Arc<AtomicU64>);
+
+impl Answered {
+    fn note(&self, now: Duration) {
+        self.0.store(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_millis(self.0.load(Ordering::Acquire)))
+    }
+}
+
+/// A worker among the workers of a cluster, until it is dropped. With a lease of `L`, ten times in that time, and at least once a second, it
 ///
 /// - raises its count, which moves its [`Deadline`] to 0.9 `L` after the moment before the count was sent;
 /// - declares workers dead whose count it has seen unchanged for 1.1 `L`, and frees their partitions;
@@ -83,6 +105,7 @@ enum Said {
 pub struct Member {
     id: i64,
     deadline: Deadline,
+    answered: Answered,
     said: Option<UnboundedSender<Said>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -95,13 +118,17 @@ impl Member {
             return Err(ClusterError::NoClock);
         }
         let (id, nodes, layout, lease) = runtime.block_on(enter(address, name))?;
+        let now = clock::since_boot().ok_or(ClusterError::NoClock)?;
         let deadline = Deadline::default();
+        let answered = Answered::default();
+        answered.note(now);
         let (orders, received) = unbounded_channel();
         let (said, asked) = unbounded_channel();
         let state = State {
             id,
             lease,
             deadline: deadline.clone(),
+            answered: answered.clone(),
             nodes,
             layout,
             at: 0,
@@ -112,9 +139,13 @@ impl Member {
         };
         let thread = std::thread::Builder::new()
             .name("member".to_owned())
-            .spawn(move || runtime.block_on(state.run(asked)))
+            .spawn(move || {
+                runtime.block_on(state.run(asked));
+                // A name may still be looked up.
+                runtime.shutdown_background();
+            })
             .map_err(ClusterError::Thread)?;
-        Ok((Self { id, deadline, said: Some(said), thread: Some(thread) }, received))
+        Ok((Self { id, deadline, answered, said: Some(said), thread: Some(thread) }, received))
     }
 
     /// The worker's number.
@@ -127,16 +158,22 @@ impl Member {
         self.deadline.clone()
     }
 
+    /// For how long not all databases have answered. Grows from one answer to the next, a second at most while all are well.
+    pub fn silent_for(&self) -> Duration {
+        clock::since_boot().map_or(Duration::MAX, |now| self.answered.age(now))
+    }
+
     /// Gives a partition to the others. Nothing may run for it any more.
     pub fn give_back(&self, part: i32) {
         self.say(Said::GiveBack(part));
     }
 
     /// Gives all partitions to the others and ends. Nothing may run for them any more. Where the database doesn't answer
-    /// within the lease, the others take this worker for dead later.
+    /// within [`ANSWER`], or was silent for that long before, the others take this worker for dead later.
     pub fn leave(mut self) {
         self.deadline.end();
-        self.say(Said::Leave);
+        let most = if self.silent_for() < ANSWER { ANSWER } else { FAREWELL };
+        self.say(Said::Leave(most));
         self.end();
     }
 
@@ -212,6 +249,7 @@ struct State {
     id: i64,
     lease: Duration,
     deadline: Deadline,
+    answered: Answered,
     /// In the order of the layout.
     nodes: Vec<Node>,
     layout: Layout,
@@ -237,40 +275,59 @@ impl State {
     async fn run(mut self, mut asked: UnboundedReceiver<Said>) {
         let lease = self.lease;
         loop {
-            match tokio::time::timeout(lease / 2, self.step()).await {
-                Ok(Ok(Standing::Member)) => {}
-                Ok(Ok(Standing::Gone)) => {
+            let mut said = Vec::new();
+            let stepped = {
+                let mut step = pin!(tokio::time::timeout(lease / 2, self.step()));
+                loop {
+                    // Who leaves doesn't wait for a step that has no answer.
+                    tokio::select! {
+                        stepped = &mut step => break Some(stepped),
+                        word = asked.recv() => match word {
+                            Some(word @ Said::GiveBack(_)) => said.push(word),
+                            Some(word @ Said::Leave(_)) => { said.push(word); break None; }
+                            None => return,
+                        },
+                    }
+                }
+            };
+            match stepped {
+                None | Some(Ok(Ok(Standing::Member))) => {}
+                Some(Ok(Ok(Standing::Gone))) => {
                     self.deadline.end();
                     self.order(Order::Gone);
                     return;
                 }
-                Ok(Err(error)) => {
+                Some(Ok(Err(error))) => {
                     tracing::warn!("{} doesn't answer: {}", self.asked_now(), with_causes(&error));
                     self.note_away();
                 }
-                Err(_) => {
+                Some(Err(_)) => {
                     tracing::warn!("{} doesn't answer within {:?}", self.asked_now(), lease / 2);
                     self.note_away();
                 }
             }
-            let mut word = tokio::select! {
-                word = asked.recv() => match word {
-                    Some(word) => Some(word),
-                    None => return,
-                },
-                () = tokio::time::sleep(lease / 10) => None,
-            };
-            while let Some(said) = word {
-                match said {
+            if said.is_empty() {
+                tokio::select! {
+                    word = asked.recv() => match word {
+                        Some(word) => said.push(word),
+                        None => return,
+                    },
+                    () = tokio::time::sleep((lease / 10).min(BEATS)) => {}
+                }
+            }
+            while let Ok(word) = asked.try_recv() {
+                said.push(word);
+            }
+            for word in said {
+                match word {
                     Said::GiveBack(part) => self.take_back(part),
-                    Said::Leave => {
-                        if !matches!(tokio::time::timeout(lease, self.leave()).await, Ok(Ok(()))) {
+                    Said::Leave(most) => {
+                        if !matches!(tokio::time::timeout(most, self.leave()).await, Ok(Ok(()))) {
                             tracing::warn!("the cluster's database wasn't informed that this worker ends");
                         }
                         return;
                     }
                 }
-                word = asked.try_recv().ok();
             }
         }
     }
@@ -324,6 +381,9 @@ impl State {
             self.nodes[place].is_away = false;
         }
         self.deadline.set(before + lease * 9 / 10);
+        if let Some(now) = clock::since_boot() {
+            self.answered.note(now);
+        }
         while let Some(Claim { part, fence, .. }) = self.returned.last().copied() {
             let place = self.layout.place(part);
             self.connection(place).await?.query(GIVE_BACK, &[&part, &id, &fence]).await?;

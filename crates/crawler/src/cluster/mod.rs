@@ -45,6 +45,7 @@ mod partition;
 mod rate;
 mod reading;
 mod recrawl;
+mod rounds;
 mod schema;
 mod sent;
 mod share;
@@ -63,6 +64,7 @@ pub use self::address::{Address, AddressError};
 pub use self::archive::ArchiveError;
 pub use self::archive_place::{ArchivePlace, ArchivePlaceError, Bucket};
 pub use self::at_rest::AtRestError;
+pub use self::connection::{ANSWER, Silence};
 pub use self::database::Database;
 pub use self::export::{Continued, ExportError, export};
 pub use self::forget::{ForgetError, Forgot, forget};
@@ -209,6 +211,16 @@ pub enum ClusterError {
         /// What was found.
         found: i32,
     },
+    /// The database took longer than [`ANSWER`] to answer.
+    #[error("the cluster's database ({address}) doesn't answer: it took more than {ANSWER:?} to {doing}. {}; then run this again. What was asked of the database may still be done", advice(*who))]
+    Silent {
+        /// What was tried.
+        doing: &'static str,
+        /// Where.
+        address: String,
+        /// The server, or its standby server.
+        who: Silence,
+    },
     /// The server refused or failed.
     #[error("the cluster's database ({address}) failed to {doing}")]
     Server {
@@ -233,13 +245,31 @@ pub fn machine() -> String {
     if name.trim().is_empty() { "this machine".to_owned() } else { name.trim().to_owned() }
 }
 
+/// What helps against a silent database.
+fn advice(who: Silence) -> &'static str {
+    match who {
+        Silence::Server => "Its server hangs, or the network to it: see to that",
+        Silence::Standby => {
+            "Its synchronous standby confirms nothing: bring that back, or take it out of synchronous_standby_names"
+        }
+    }
+}
+
 impl ClusterError {
-    fn connect(address: &Address, error: tokio_postgres::Error) -> Self {
-        Self::Connect { address: address.to_string(), source: error.into() }
+    fn connect(address: &Address, error: connection::Error) -> Self {
+        let address = address.to_string();
+        match error {
+            connection::Error::Silent(who) => Self::Silent { doing: "open a connection", address, who },
+            error @ connection::Error::Postgres(_) => Self::Connect { address, source: error.into() },
+        }
     }
 
     fn server(doing: &'static str, address: &Address, error: impl Into<Cause>) -> Self {
-        Self::Server { doing, address: address.to_string(), source: error.into() }
+        let (address, source) = (address.to_string(), error.into());
+        match source.downcast_ref() {
+            Some(connection::Error::Silent(who)) => Self::Silent { doing, address, who: *who },
+            _ => Self::Server { doing, address, source },
+        }
     }
 
     fn damaged(what: &'static str, address: &Address) -> Self {

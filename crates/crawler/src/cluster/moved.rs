@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::connection::Connection;
-use super::database::runtime;
+use super::connection::{self, Connection};
+use super::database::block_on;
 use super::layout::open_all;
 use super::{Address, ClusterError, schema};
 use crate::crawl_dir::Moved;
@@ -40,13 +40,13 @@ select not exists (select from part where owner is not null) and coalesce((selec
 const UNSET: &str = "update crawl set state = $1 where state = 'moved'";
 
 /// Where a crawl of the state `moved` is continued.
-pub(super) async fn read(connection: &mut Connection) -> Result<Option<Mark>, tokio_postgres::Error> {
+pub(super) async fn read(connection: &mut Connection) -> Result<Option<Mark>, connection::Error> {
     let rows = connection.query(READ, &[&(Tree::Meta as i16)]).await?;
     Ok(rows.first().and_then(|row| serde_json::from_slice(&row.get::<_, Vec<u8>>(0)).ok()))
 }
 
 /// Where it is continued and since when, in words.
-pub(super) async fn words(connection: &mut Connection) -> Result<String, tokio_postgres::Error> {
+pub(super) async fn words(connection: &mut Connection) -> Result<String, connection::Error> {
     let mark = read(connection).await?;
     Ok(mark.map_or_else(|| "another place".to_owned(), |mark| mark.moved.to_string()))
 }
@@ -61,7 +61,7 @@ pub(super) fn set(
     let mark = Mark { moved: Moved::new(to, now), was: was.to_owned() };
     let failed = |error: serde_json::Error| ClusterError::server("mark the crawl as moved", address, error);
     let mark = serde_json::to_vec(&mark).map_err(failed)?;
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         for ((connection, address), expected) in all.each().zip(commits).skip(1) {
             let failed = |error| ClusterError::server("mark the crawl as moved", address, error);
@@ -78,7 +78,7 @@ pub(super) fn set(
 
 /// Takes the mark away again.
 pub(super) fn unset(address: &Address, was: &str) -> Result<(), ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("unmark the crawl", address, error);
         connection.query(UNSET, &[&was]).await.map_err(failed)?;

@@ -7,10 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::Error;
-
 use super::Address;
-use super::connection::Link;
+use super::connection::{Error, Link};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::config::Settings;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio_postgres::error::SqlState;
 
-use super::connection::Connection;
+use super::connection::{self, Connection};
 use super::{Address, ClusterError};
 use crate::url::FingerprintKey;
 
@@ -255,7 +255,7 @@ pub(super) async fn open(address: &Address) -> Result<(Connection, Terms), Clust
 pub(super) async fn open_any(address: &Address) -> Result<Opened, ClusterError> {
     let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
-    let failed = |error: tokio_postgres::Error| {
+    let failed = |error: connection::Error| {
         if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
             ClusterError::Missing { address: address.to_string() }
         } else {

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Error, Row};
 
-use super::connection::{Connection, Parameters, Pauses};
+use super::connection::{Connection, Error, Parameters, Pauses};
 use super::schema::COMMITS;
 use super::{Address, ClusterError};
 use crate::causes::Cause;

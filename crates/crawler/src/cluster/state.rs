@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::connection::{Connection, Parameters};
-use super::database::runtime;
+use super::connection::{self, Connection, Parameters};
+use super::database::block_on;
 use super::layout::{All, Layout, open_all};
 use super::schema::{self, COMMITS, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::withdrawals::{self, Due};
@@ -179,17 +179,17 @@ pub fn make_tables(
     plan: &Plan,
     single_server: bool,
 ) -> Result<(), ClusterError> {
-    runtime()?.block_on(schema::create(address, terms, plan, single_server))
+    block_on(schema::create(address, terms, plan, single_server))
 }
 
 /// Ends the making of a crawl: workers may take its partitions.
 pub fn free_partitions(address: &Address) -> Result<(), ClusterError> {
-    runtime()?.block_on(schema::finish(address))
+    block_on(schema::finish(address))
 }
 
 /// Reads what a worker begins with. The process follows the database's time of day from then on.
 pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let (mut connection, terms) = schema::open(address).await?;
         let failed = |error| ClusterError::server("read the crawl's settings", address, error);
         // Twice: the first answer waits for the statement to be prepared.
@@ -215,7 +215,7 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
 
 /// The settings and seeds that the crawl was made with, as in `crawl.toml`.
 pub fn settings(address: &Address) -> Result<String, ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("read the crawl's settings", address, error);
         let rows = connection.query("select settings from crawl", &[]).await.map_err(failed)?;
@@ -227,7 +227,7 @@ pub fn settings(address: &Address) -> Result<String, ClusterError> {
 
 /// Has the workers of a crawl that is running finish what is in flight, and end. Returns the state before.
 pub fn stop(address: &Address) -> Result<State, ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("change the crawl's state", address, error);
         let sql = "
@@ -321,7 +321,7 @@ pub fn resume(
     new: NewLimits,
     takes_back: bool,
 ) -> Result<State, ResumeError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         let failed = |error| ClusterError::server("continue the crawl", address, error);
         let connection = all.first();
@@ -385,7 +385,7 @@ pub fn resume(
 
 /// The first number of [`COMMITS`], for each database.
 pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         let mut commits = Vec::new();
         for (connection, address) in all.each() {
@@ -399,7 +399,7 @@ pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
 
 /// Where a crawl of the state `moved` is continued, and since when, in words.
 pub(super) fn moved_to(address: &Address) -> Result<String, ClusterError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("read the crawl's state", address, error);
         moved::words(&mut connection).await.map_err(failed)
@@ -408,7 +408,7 @@ pub(super) fn moved_to(address: &Address) -> Result<String, ClusterError> {
 
 /// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
 pub fn status(address: &Address) -> Result<Status, ClusterError> {
-    runtime()?.block_on(read_status(address))
+    block_on(read_status(address))
 }
 
 async fn read_status(address: &Address) -> Result<Status, ClusterError> {
@@ -477,7 +477,7 @@ async fn add_database(
     status: &mut Status,
     workers: &mut BTreeMap<i64, WorkerStatus>,
     due: &mut BTreeMap<Option<i64>, Due>,
-) -> Result<Vec<Vec<u8>>, tokio_postgres::Error> {
+) -> Result<Vec<Vec<u8>>, connection::Error> {
     let sql = "
 select part.owner, count(*), coalesce(sum(queued), 0)::bigint,
     coalesce(sum(in_flight) filter (where standing.fence = part.fence), 0)::bigint
@@ -525,7 +525,7 @@ from pg_stat_replication order by 1";
     read.collect()
 }
 
-async fn longest(connection: &mut Connection) -> Result<Vec<PartStatus>, tokio_postgres::Error> {
+async fn longest(connection: &mut Connection) -> Result<Vec<PartStatus>, connection::Error> {
     let sql = "
 with mail as (select part, count(*) as letters from kv where tree = $1 group by part)
 select part.id, owner, coalesce(queued, 0), case when standing.fence = part.fence then in_flight else 0 end, coalesce(letters, 0)
@@ -544,7 +544,7 @@ order by coalesce(queued, 0) + coalesce(letters, 0) desc, part.id limit $2";
     Ok(read.collect())
 }
 
-async fn letters(connection: &mut Connection) -> Result<u64, tokio_postgres::Error> {
+async fn letters(connection: &mut Connection) -> Result<u64, connection::Error> {
     let rows =
         connection.query("select count(*) from kv where tree in ($1, $2)", &[&MAIL_TREE, &SENT_TREE]).await?;
     Ok(rows.first().map_or(0, |row| u64::try_from(row.get::<_, i64>(0)).unwrap_or_default()))

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use tokio_postgres::Error;
-
-use super::database::runtime;
+use super::connection::Error;
+use super::database::block_on;
 use super::layout::{All, open_all};
 use super::lost::wait;
 use super::schema::MAIL_TREE;
@@ -74,7 +73,7 @@ pub fn steer(
     change: Steered,
     user: u32,
 ) -> Result<Ordered, SteerError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         let (state, settings) = read(&mut all, address).await?;
         if let Steered::Delay(length) = change

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::Error;
-
-use super::connection::{Connection, Link};
+use super::connection::{Connection, Error, Link};
 use super::forgotten_files;
 use super::layout::Layout;
 use crate::causes::with_causes;

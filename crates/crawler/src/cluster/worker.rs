@@ -6,23 +6,25 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use super::addresses::AddressKeeper;
 use super::archive::{self, Archive, Moving};
-use super::limits::{Keeper, Limits};
+use super::connection::ANSWER;
+use super::limits::{Keeper, Limits, Reached};
 use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
 use super::rate::Pacer;
+use super::rounds::{Boxes, Rounds};
 use super::state::{self, Begun, State};
-use super::withdrawals::{self, Withdrawals};
+use super::withdrawals::Withdrawals;
 use super::{
     Address, ArchiveError, ArchivePlace, Claim, ClusterError, Database, Member, Network, Order, PgStore,
 };
-use crate::causes::with_causes;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
 use crate::config::{self, ConfigError, Settings, WarcDedup};
@@ -38,11 +40,12 @@ use crate::url::FingerprintKey;
 use crate::visit::PageRules;
 use crate::warc;
 
-/// How long the database may be out of reach before a worker gives up. It asks no host meanwhile.
+/// How long the database may be out of reach before a worker gives up. It asks no host meanwhile. And how long while it starts.
 const PATIENCE: Duration = Duration::from_hours(1);
+const PATIENCE_AT_START: Duration = Duration::from_secs(2);
 
-/// How often letters are looked for, and how often it is said how far the partitions are.
-const LETTERS: Duration = Duration::from_millis(200);
+/// How often it is looked whether a worker that was asked to end can't, and how often its figures are given.
+const LOOK: Duration = Duration::from_millis(200);
 const REPORT: Duration = Duration::from_secs(1);
 
 /// Name of the file in a worker's directory that says which crawl it is of.
@@ -76,6 +79,8 @@ pub enum Ended {
     CrawlStopped,
     /// This worker was asked to end; the others go on.
     Stopped,
+    /// The same, and the database was silent: what it hasn't confirmed may have to be fetched again.
+    Silent,
     /// This worker was asked to end at once.
     Forced,
 }
@@ -97,6 +102,8 @@ pub struct Figures {
     pub done: Totals,
     /// How long it may ask hosts without an answer of the database; none while it may not.
     pub lease: Option<Duration>,
+    /// How long ago the database last answered; see [`Member::silent_for`].
+    pub silent: Duration,
     /// Commits of partitions that the database has confirmed since the process began.
     pub commits: u64,
     /// The time that they took, each counted.
@@ -174,9 +181,11 @@ pub fn work(
     };
     let network = runtime(2, "network").map_err(WorkError::Threads)?;
     let crawling = runtime(THREADS, "crawl").map_err(WorkError::Threads)?;
+    // Neither of them drives what reports and hears signals: all their threads may wait for the database.
+    let own = Builder::new_current_thread().enable_all().build().map_err(WorkError::Threads)?;
     let mut tally = Tally::default();
     let ended = loop {
-        let worked = session(options, (dir, &archive), (&crawling, &network), stop, (&mut tally, tell));
+        let worked = session(options, (dir, &archive), (&own, &crawling, &network), stop, (&mut tally, tell));
         match worked {
             Ok(Session::Ended(ended)) => break Ok(ended),
             Ok(Session::Gone) => {
@@ -186,6 +195,7 @@ pub fn work(
         }
     };
     // What still runs holds nothing that has to be saved.
+    own.shutdown_background();
     network.shutdown_background();
     crawling.shutdown_background();
     ended
@@ -195,7 +205,7 @@ pub fn work(
 fn session(
     options: &WorkerOptions,
     (dir, archive): (&CrawlDir, &Archive),
-    (crawling, network): (&Runtime, &Runtime),
+    (own, crawling, network): (&Runtime, &Runtime, &Runtime),
     stop: &watch::Receiver<Stop>,
     (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
@@ -205,12 +215,12 @@ fn session(
     if is_ours && !matches!(state, State::Making | State::Adding) {
         claim(dir, archive, &plan.key, crawling)?;
         // Also where the crawl rests: what wasn't committed may be of pages that have to go.
-        cut_archive(&archive.dir, &Arc::new(Database::open(options.address.clone(), PATIENCE)?))?;
+        cut_archive(&archive.dir, &Arc::new(Database::open(options.address.clone(), PATIENCE_AT_START)?))?;
         crawling.block_on(withdrawals.carry_out());
     }
     if is_ours && archive.is_moved() && matches!(state, State::Complete | State::Stopped) {
         // What an earlier start couldn't move.
-        let database = Arc::new(Database::open(options.address.clone(), PATIENCE)?);
+        let database = Arc::new(Database::open(options.address.clone(), PATIENCE_AT_START)?);
         crawling.block_on(archive.moving(dir, &database).finish());
     }
     match state {
@@ -235,7 +245,7 @@ fn session(
     let address = options.address.clone().of_worker(member.id());
     let database = Arc::new(Database::open(address, PATIENCE)?);
     let layout = Arc::clone(database.layout());
-    let withdrawals = Withdrawals::new(&layout, &archive.dir);
+    let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
     let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
     for host in prepared.seed_hosts {
@@ -248,10 +258,10 @@ fn session(
         looked.map_err(|error| ClusterError::server("read what the crawl counted", layout.first(), error))?;
     }
     let (pacer, pool) = Pacer::of(&settings, Arc::clone(layout.first())).unzip();
-    let pacing = pacer.map(|pacer| crawling.spawn(pacer.run()));
+    let pacing = pacer.map(|pacer| own.spawn(pacer.run()));
     let (keeper_of_addresses, addresses) =
         AddressKeeper::of(&settings, Arc::clone(layout.first()), member.id()).unzip();
-    let sharing = keeper_of_addresses.map(|keeper| crawling.spawn(keeper.run()));
+    let sharing = keeper_of_addresses.map(|keeper| own.spawn(keeper.run()));
     // One for all partitions: it bounds the memory of what is read.
     let suspects = Suspects::open(dir.root(), Trials::new(&prepared.run.1))?;
     let pages = PageRules { index: false, suspects, ..page_rules(&settings, prepared.selectors, key) };
@@ -275,39 +285,48 @@ fn session(
         settings,
     });
     let moving = archive.moving(dir, &database);
+    let boxes = Boxes::default();
+    let reached = keeper.as_ref().map(Keeper::reached);
+    let (states, read_states) = unbounded_channel();
+    let rounds = Rounds {
+        withdrawals: Withdrawals::new(&layout, &archive.dir),
+        carrier: Carrier::new(layout),
+        keeper,
+        boxes: boxes.clone(),
+        states,
+    };
+    let rounds = own.spawn(rounds.run());
     let mut owner = Owner {
         shared,
         database,
-        carrier: Carrier::new(layout),
-        withdrawals,
+        crawling: crawling.handle().clone(),
         moving,
-        keeper,
+        reached,
         tally: std::mem::take(tally),
         member,
         partitions: HashMap::new(),
-        boxes: HashMap::new(),
+        boxes,
         running: JoinSet::new(),
         ending: None,
+        is_asked: false,
         give_up_at: None,
         failed: None,
     };
-    let ended = crawling.block_on(owner.run(orders, stop.clone(), tell));
+    let ended = own.block_on(owner.run((orders, read_states), stop.clone(), tell));
     if let (Session::Ended(Ended::Stopped), Some(addresses)) = (&ended, &owner.shared.addresses) {
-        crawling.block_on(AddressKeeper::finish(addresses));
+        own.block_on(AddressKeeper::finish(addresses));
     }
-    for task in pacing.into_iter().chain(sharing) {
+    for task in pacing.into_iter().chain(sharing).chain([rounds]) {
         task.abort();
     }
-    let Owner {
-        member, database, failed, tally: mut counted, partitions, mut withdrawals, mut moving, ..
-    } = owner;
+    let Owner { member, database, failed, tally: mut counted, partitions, mut moving, .. } = owner;
     for partition in partitions.values() {
         counted.done.add(&lock(&partition.counted).take());
     }
     let (commits, commit_time) = database.confirmed();
     (counted.commits, counted.commit_time) = (counted.commits + commits, counted.commit_time + commit_time);
     *tally = counted;
-    if matches!(ended, Session::Ended(Ended::Forced)) {
+    if matches!(ended, Session::Ended(Ended::Forced | Ended::Silent)) {
         // A database that doesn't answer keeps nobody: what is committed is known there.
         std::mem::forget(database);
         member.leave();
@@ -405,35 +424,45 @@ fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
 struct Owner {
     shared: Arc<Shared>,
     database: Arc<Database>,
-    carrier: Carrier,
-    withdrawals: Withdrawals,
+    /// What runs the engines.
+    crawling: Handle,
     moving: Moving,
     /// Where the whole crawl has limits.
-    keeper: Option<Keeper>,
+    reached: Option<Reached>,
     tally: Tally,
     member: Member,
     partitions: HashMap<i32, Partition>,
-    boxes: HashMap<i32, mail::Box>,
+    boxes: Boxes,
     running: JoinSet<(i32, Result<Summary, CommitError>)>,
     /// How the session is to end, once nothing runs any more.
     ending: Option<Session>,
+    /// A signal asked this worker to end.
+    is_asked: bool,
     /// When the worker ends whatever is still under way.
     give_up_at: Option<tokio::time::Instant>,
     failed: Option<WorkError>,
 }
 
 impl Owner {
-    #[expect(clippy::disallowed_methods, reason = "waits for letters, which nothing announces")]
+    /// Waits for no statement: it hears signals and tells the figures whether the database answers or not.
     async fn run(
         &mut self,
-        mut orders: UnboundedReceiver<Order>,
+        (mut orders, mut states): (UnboundedReceiver<Order>, UnboundedReceiver<State>),
         mut stop: watch::Receiver<Stop>,
         tell: &mut dyn FnMut(Figures),
     ) -> Session {
-        let mut reported = crate::clock::instant();
-        let (mut looked, mut moved) = (reported, reported);
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut moved = crate::clock::instant();
+        let mut reported = None;
         self.heed(*stop.borrow_and_update());
         loop {
+            if self.is_asked && self.member.silent_for() >= ANSWER {
+                tracing::warn!(
+                    "the cluster's database doesn't answer: what it hasn't confirmed may be fetched again"
+                );
+                return Session::Ended(Ended::Silent);
+            }
             let gives_up = self.give_up_at.is_some_and(|at| crate::clock::instant() >= at);
             if (self.running.is_empty() || gives_up)
                 && let Some(ending) = self.ending.take()
@@ -450,32 +479,18 @@ impl Owner {
                     }
                 }
                 Ok(()) = stop.changed() => { let asked = *stop.borrow_and_update(); self.heed(asked); }
-                () = tokio::time::sleep(LETTERS) => {
-                    if let Err(error) = self.carrier.deliver(&self.boxes).await {
-                        tracing::debug!("no letters could be delivered: {}", with_causes(&error));
+                Some(state) = states.recv() => match state {
+                    State::Complete => self.complete(),
+                    State::Stopped | State::Moved => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
+                    State::Making | State::Running | State::Adding => {}
+                },
+                now = looks.tick() => {
+                    if now.duration_since(moved) >= archive::LOOK {
+                        self.moving.begin(&self.crawling);
+                        moved = now;
                     }
-                    if let Err(error) = self.carrier.carry(&self.boxes).await {
-                        tracing::debug!("no letters could be read: {}", with_causes(&error));
-                    }
-                    let is_due = reported.elapsed() >= REPORT;
-                    self.keep_limits(is_due).await;
-                    if looked.elapsed() >= withdrawals::LOOK {
-                        self.withdrawals.carry_out().await;
-                        looked = crate::clock::instant();
-                    }
-                    if moved.elapsed() >= archive::LOOK {
-                        self.moving.begin();
-                        moved = crate::clock::instant();
-                    }
-                    if is_due {
-                        reported = crate::clock::instant();
-                        let limit = self.keeper.as_ref().and_then(Keeper::limit);
-                        match self.carrier.say(&self.boxes, limit).await {
-                            Ok(Some(State::Complete)) => self.complete(),
-                            Ok(Some(State::Stopped | State::Moved)) => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
-                            Ok(_) => {}
-                            Err(error) => tracing::debug!("the database doesn't answer: {}", with_causes(&error)),
-                        }
+                    if reported.is_none_or(|at| now.duration_since(at) >= REPORT) {
+                        reported = Some(now);
                         tell(self.figures());
                     }
                 }
@@ -483,23 +498,15 @@ impl Owner {
         }
     }
 
-    /// Shares the limits of the whole crawl, and looks whether one is reached where that `is_due`.
-    async fn keep_limits(&mut self, is_due: bool) {
-        let Some(keeper) = &mut self.keeper else { return };
-        let mut kept = if is_due { keeper.look(&self.boxes).await } else { Ok(()) };
-        if kept.is_ok() {
-            kept = keeper.divide(&self.boxes).await;
-        }
-        if let Err(error) = kept {
-            tracing::debug!("the limits can't be read: {}", with_causes(&error));
-        }
-    }
-
     fn heed(&mut self, asked: Stop) {
         match asked {
             Stop::No => {}
-            Stop::Drain => self.end(Session::Ended(Ended::Stopped), Stop::Drain),
+            Stop::Drain => {
+                self.is_asked = true;
+                self.end(Session::Ended(Ended::Stopped), Stop::Drain);
+            }
             Stop::Now => {
+                self.is_asked = false;
                 self.ending = None;
                 self.give_up_at = Some(crate::clock::instant() + GRACE);
                 self.end(Session::Ended(Ended::Forced), Stop::Now);
@@ -527,8 +534,8 @@ impl Owner {
         let store = Arc::new(PgStore::new(Arc::clone(&self.database), claim));
         let standing = Arc::new(Standing::default());
         let allowance = Arc::new(Allowance::default());
-        if let Some(keeper) = &self.keeper {
-            keeper.tell(&allowance);
+        if let Some(reached) = &self.reached {
+            reached.tell(&allowance);
         }
         let (letters, received) = unbounded_channel();
         let (stop, stopped) = watch::channel(Stop::No);
@@ -540,8 +547,8 @@ impl Owner {
             allowance: Arc::clone(&allowance),
             letters,
         };
-        self.boxes.insert(part, of);
-        let allowance = self.keeper.is_some().then_some(allowance);
+        self.boxes.change(|boxes| drop(boxes.insert(part, of)));
+        let allowance = self.reached.is_some().then_some(allowance);
         let series =
             Series { worker: claim.owner, part: u32::try_from(part).unwrap_or_default(), fence: claim.fence };
         let series = series.to_string();
@@ -555,12 +562,12 @@ impl Owner {
             stopped,
             counted,
         );
-        self.running.spawn(async move { (part, crawl.await) });
+        self.running.spawn_on(async move { (part, crawl.await) }, &self.crawling);
     }
 
     /// A partition isn't crawled any more.
     fn ended(&mut self, part: i32, result: Result<Summary, CommitError>) {
-        self.boxes.remove(&part);
+        self.boxes.change(|boxes| drop(boxes.remove(&part)));
         if let Some(partition) = self.partitions.remove(&part) {
             self.tally.done.add(&lock(&partition.counted).take());
             self.moving.written.end(&partition.series);
@@ -597,7 +604,7 @@ impl Owner {
     fn complete(&mut self) {
         if self.ending.is_none() {
             self.ending = Some(Session::Ended(Ended::Complete));
-            self.boxes.clear();
+            self.boxes.change(HashMap::clear);
         }
     }
 
@@ -609,14 +616,16 @@ impl Owner {
             self.tally.done.add(&counted.take());
         }
         let (commits, commit_time) = self.database.confirmed();
+        let boxes = self.boxes.now();
         Figures {
             worker: self.member.id(),
             partitions: self.partitions.len() as u64,
-            queued: self.boxes.values().map(|of| of.standing.queued()).sum(),
-            in_flight: self.boxes.values().map(|of| of.standing.in_flight()).sum(),
+            queued: boxes.values().map(|of| of.standing.queued()).sum(),
+            in_flight: boxes.values().map(|of| of.standing.in_flight()).sum(),
             totals,
             done: self.tally.done,
             lease: self.member.deadline().remaining(),
+            silent: self.member.silent_for(),
             commits: self.tally.commits + commits,
             commit_time: self.tally.commit_time + commit_time,
         }

@@ -25,7 +25,7 @@ use super::listen::{self, CONNECTIONS};
 use super::router::{Answer, answer, harden, plain};
 use super::{ServeError, Server, bind, check, metrics};
 use crate::clock;
-use crate::cluster::Figures;
+use crate::cluster::{ANSWER, Figures};
 
 /// A worker whose figures are older is stuck.
 const STALE: Duration = Duration::from_secs(30);
@@ -95,31 +95,45 @@ async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Ans
 
 async fn healthz(State(app): State<Arc<App>>) -> Answer {
     match app.board.figures() {
-        Some((age, figures)) if age < STALE && figures.lease.is_some() => {
-            answer(StatusCode::OK, "text/plain; charset=utf-8", "ok\n")
-        }
-        Some((age, _)) if age < STALE => plain(&Failure::busy(
-            "the database doesn't answer: the lease is over, and no host is asked until it does",
-        )),
-        Some(_) => plain(&Failure::busy("the worker doesn't answer")),
         None => plain(&Failure::busy("the worker is starting")),
+        Some((age, _)) if age >= STALE => plain(&Failure::busy("the worker doesn't answer")),
+        Some((age, figures)) => match trouble(&figures, age) {
+            None => answer(StatusCode::OK, "text/plain; charset=utf-8", "ok\n"),
+            Some(trouble) => plain(&Failure::busy(trouble)),
+        },
     }
 }
 
+/// Why a worker whose figures are so old isn't healthy.
+fn trouble(figures: &Figures, age: Duration) -> Option<&'static str> {
+    if lease(figures, age).is_zero() {
+        Some("the database doesn't answer: the lease is over, and no host is asked until it does")
+    } else if figures.silent + age >= ANSWER {
+        Some("the database doesn't answer; hosts are asked until the lease is over")
+    } else {
+        None
+    }
+}
+
+/// What remains of the lease.
+fn lease(figures: &Figures, age: Duration) -> Duration {
+    figures.lease.unwrap_or_default().saturating_sub(age)
+}
+
 async fn show_metrics(State(app): State<Arc<App>>) -> Answer {
-    let Some((_, figures)) = app.board.figures() else {
+    let Some((age, figures)) = app.board.figures() else {
         return plain(&Failure::busy("the worker is starting"));
     };
-    match text(&figures) {
+    match text(&figures, age) {
         Ok(text) => answer(StatusCode::OK, metrics::TYPE, text),
         Err(error) => plain(&Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
 
-/// Writes figures as metrics, in the text format `OpenMetrics`. Counters begin with the process.
-fn text(figures: &Figures) -> Result<String, fmt::Error> {
+/// Writes figures as metrics, in the text format `OpenMetrics`. Counters begin with the process. `age` is how long ago the worker gave them.
+fn text(figures: &Figures, age: Duration) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("crawl");
-    let Figures { worker, partitions, queued, in_flight, done, lease, commits, commit_time, .. } = figures;
+    let Figures { worker, partitions, queued, in_flight, done, commits, commit_time, .. } = figures;
     for (name, value, help) in [
         (
             "pages",
@@ -162,10 +176,19 @@ fn text(figures: &Figures) -> Result<String, fmt::Error> {
         gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         registry.register(name, help, gauge);
     }
-    let remaining = Gauge::<f64, AtomicU64>::default();
-    remaining.set(lease.unwrap_or_default().as_secs_f64());
-    let help = "How long this worker may ask hosts without an answer of the database; 0 while it asks none";
-    registry.register_with_unit("worker_lease", help, Unit::Seconds, remaining);
+    for (name, value, help) in [
+        (
+            "worker_lease",
+            lease(figures, age),
+            "How long this worker may ask hosts without an answer of the database; 0 while it asks none",
+        ),
+        ("worker_database_silent", figures.silent + age, "How long ago the database last answered"),
+        ("worker_figures_age", age, "How long ago the worker gave these figures"),
+    ] {
+        let gauge = Gauge::<f64, AtomicU64>::default();
+        gauge.set(value.as_secs_f64());
+        registry.register_with_unit(name, help, Unit::Seconds, gauge);
+    }
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
@@ -185,11 +208,12 @@ mod tests {
             in_flight: 2,
             done: Totals { pages: 12, requests: 20, bytes: 3000, ..Totals::default() },
             lease: Some(Duration::from_millis(8500)),
+            silent: Duration::from_millis(250),
             commits: 9,
             commit_time: Duration::from_millis(250),
             ..Figures::default()
         };
-        let shown = text(&figures).expect("text");
+        let shown = text(&figures, Duration::ZERO).expect("text");
         for line in [
             "# TYPE crawl_pages counter",
             "crawl_pages_total 12",
@@ -202,11 +226,31 @@ mod tests {
             "crawl_queued 70",
             "crawl_requests_in_flight 2",
             "crawl_worker_lease_seconds 8.5",
+            "crawl_worker_database_silent_seconds 0.25",
+            "crawl_worker_figures_age_seconds 0.0",
         ] {
             assert!(shown.lines().any(|found| found == line), "{line}\n{shown}");
         }
         assert!(shown.ends_with("# EOF\n"));
-        let shown = text(&Figures::default()).expect("text");
+        let shown = text(&Figures::default(), Duration::ZERO).expect("text");
         assert!(shown.lines().any(|found| found == "crawl_worker_lease_seconds 0.0"), "{shown}");
+    }
+
+    #[test]
+    fn figures_that_are_given_no_more_grow_old() {
+        let second = Duration::from_secs;
+        let figures =
+            Figures { lease: Some(second(9)), silent: Duration::from_millis(500), ..Figures::default() };
+        assert_eq!(trouble(&figures, Duration::ZERO), None);
+        assert!(trouble(&figures, ANSWER).is_some_and(|words| words.contains("until the lease is over")));
+        assert!(trouble(&figures, second(9)).is_some_and(|words| words.contains("the lease is over, and")));
+        let shown = text(&figures, second(2)).expect("text");
+        for line in [
+            "crawl_worker_lease_seconds 7.0",
+            "crawl_worker_database_silent_seconds 2.5",
+            "crawl_worker_figures_age_seconds 2.0",
+        ] {
+            assert!(shown.lines().any(|found| found == line), "{line}\n{shown}");
+        }
     }
 }

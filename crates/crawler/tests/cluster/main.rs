@@ -30,6 +30,8 @@ mod search;
 mod serve;
 mod server;
 mod shared_address;
+#[cfg(feature = "serve")]
+mod silent;
 mod snapshot;
 mod steer;
 mod store;

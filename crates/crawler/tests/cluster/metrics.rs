@@ -11,7 +11,7 @@ use crate::program::{Worker, at_work, init_with, run, text};
 use crate::server::{Server, until};
 
 /// Where a worker says that it serves.
-fn address(dir: &Path, name: &str) -> SocketAddr {
+pub(crate) fn address(dir: &Path, name: &str) -> SocketAddr {
     let mut found = None;
     until(|| {
         let log = std::fs::read_to_string(dir.join(format!("{name}.log"))).unwrap_or_default();

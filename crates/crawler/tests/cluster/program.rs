@@ -54,12 +54,11 @@ pub(crate) fn init_at(url: &str, judge: &Judge, delay: Duration, options: &[&str
         "any",
         "--resolve",
         &resolve,
-        "--lease",
-        &lease,
         "--partitions",
         "16",
     ];
-    let made = run(&[&args, options].concat());
+    let usual: &[&str] = if options.contains(&"--lease") { &[] } else { &["--lease", &lease] };
+    let made = run(&[&args, usual, options].concat());
     assert!(made.status.success(), "{}", text(&made));
 }
 

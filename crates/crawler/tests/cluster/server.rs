@@ -169,10 +169,28 @@ impl Server {
 
     /// Ends the server at once, as a crash does.
     pub(crate) fn kill(&mut self) {
-        let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
-        let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap()).unwrap();
-        kill_process(pid, Signal::KILL).unwrap();
+        kill_process(self.process(), Signal::KILL).unwrap();
         self.end();
+    }
+
+    /// Stops all processes of the server where they are, until the value is dropped.
+    pub(crate) fn freeze(&self) -> Frozen {
+        let first = self.process();
+        let mut frozen = Frozen(Vec::new());
+        // The first one first: it starts no more then.
+        for process in std::iter::once(first).chain(children(first)) {
+            // One may have ended.
+            if kill_process(process, Signal::STOP).is_ok() {
+                frozen.0.push(process);
+            }
+        }
+        frozen
+    }
+
+    /// The server's first process.
+    fn process(&self) -> Pid {
+        let pid = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        Pid::from_raw(pid.lines().next().unwrap().parse().unwrap()).unwrap()
     }
 
     /// The URL of a new database.
@@ -210,6 +228,24 @@ impl Server {
         psql.arg("-p").arg(self.port.to_string()).arg("-h").arg(self.dir()).args(["-d", database]);
         psql
     }
+}
+
+/// Processes of a server that are stopped where they are.
+pub(crate) struct Frozen(Vec<Pid>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for process in &self.0 {
+            let _gone = kill_process(*process, Signal::CONT);
+        }
+    }
+}
+
+/// The processes that one has started.
+fn children(of: Pid) -> Vec<Pid> {
+    let of = of.as_raw_nonzero().get();
+    let list = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap();
+    list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
 impl Drop for Server {

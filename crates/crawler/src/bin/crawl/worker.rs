@@ -93,6 +93,11 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
         Ended::Complete => complete(&args.cluster)?,
         Ended::CrawlStopped => (exit::INTERRUPTED, "the crawl was stopped".to_owned()),
         Ended::Stopped => (exit::INTERRUPTED, "this worker was stopped".to_owned()),
+        Ended::Silent => (
+            exit::INTERRUPTED,
+            "this worker was stopped while the database didn't answer: what that hasn't confirmed may be fetched again"
+                .to_owned(),
+        ),
         Ended::Forced => (exit::FORCED, "this worker was stopped at once".to_owned()),
     };
     let text = if console.json {
@@ -124,8 +129,14 @@ fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
 }
 
 fn progress(figures: &Figures) -> String {
-    let Figures { worker, partitions, queued, in_flight, totals, lease, .. } = figures;
-    let waits = if lease.is_some() { "" } else { "; waits for the database, and asks no host meanwhile" };
+    let Figures { worker, partitions, queued, in_flight, totals, lease, silent, .. } = figures;
+    let waits = if lease.is_none() {
+        "; waits for the database, and asks no host meanwhile"
+    } else if *silent >= cluster::ANSWER {
+        "; the database doesn't answer"
+    } else {
+        ""
+    };
     format!(
         "worker {worker}: {}, {}, {queued} queued, {in_flight} in flight, {}{waits}",
         count(*partitions, "partition"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::super::archive_place::{ArchivePlace, Bucket};
-use super::super::database::runtime;
+use super::super::database::block_on;
 use super::super::layout::open_all;
 use super::super::{Address, ClusterError};
 use super::{Objects, ObjectsError};
@@ -50,7 +50,7 @@ pub fn download(
 ) -> Result<Downloaded, DownloadError> {
     let failed = |source| ObjectsError::File { doing: "make", path: dir.to_owned(), source };
     fs::create_dir_all(dir).map_err(failed)?;
-    runtime()?.block_on(async {
+    block_on(async {
         let mut all = open_all(address.clone()).await?;
         let mut entries = Vec::new();
         for (connection, address) in all.each() {

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::Error;
-
-use super::super::connection::{Connection, Link};
+use super::super::connection::{Connection, Error, Link};
 use super::super::forgotten_files::{self, Entry, SearchError};
 use super::super::layout::Layout;
 use super::super::withdrawals::{self, IS_STORED, Open};
