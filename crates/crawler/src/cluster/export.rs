@@ -223,7 +223,14 @@ fn fill(
     store.commit(about)?;
     let from = format!("a cluster of {} partitions", parts.len());
     let head = ledger::joint_head(parts)?.to_string();
-    let about = About { key, delay: settings.pace.delay, from: &from, head: &head, now };
+    let about = About {
+        key,
+        delay: settings.pace.delay,
+        from: &from,
+        head: &head,
+        runs: Some(status.totals.runs),
+        now,
+    };
     let target: AnyStore = Arc::clone(&store) as AnyStore;
     let (moved, _) = transfer(parts, vec![target], about)?;
     if !files.has_old {

@@ -116,10 +116,13 @@ pub fn import(
             targets.push(Arc::new(target));
         }
         let from = format!("the directory {}", root.display());
-        let about = About { key, delay: settings.pace.delay, from: &from, head: &head, now };
+        let about = About { key, delay: settings.pace.delay, from: &from, head: &head, runs: None, now };
         let source: AnyStore = store;
         let (moved, queued) = transfer(&[source], targets, about)?;
-        super::database::block_on(schema::take_over(address, record.started, &queued))?;
+        super::database::block_on(async {
+            schema::take_over(address, record.started).await?;
+            schema::enter_queued(address, &queued).await
+        })?;
         // Before workers may crawl: an end between leaves a crawl that goes on nowhere, and not one that goes on twice.
         dir.mark_moved(&Moved::new(format!("the cluster {address}"), now))?;
         is_marked = true;

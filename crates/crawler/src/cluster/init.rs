@@ -103,7 +103,8 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
     let plan = Plan { program: program.to_owned(), key, settings: config::to_toml(&settings, &record)? };
     super::make_tables(address, terms, &plan, single_server)?;
     let filled = fill(address, &settings, &prepared.scope, &record, key, terms.partitions, now);
-    let finished = filled.and_then(|seeds| {
+    let finished = filled.and_then(|(seeds, queued)| {
+        super::database::block_on(schema::enter_queued(address, &queued))?;
         super::free_partitions(address)?;
         Ok(seeds)
     });
@@ -164,7 +165,7 @@ pub(super) fn seeds_of(record: &Record, partitions: u32) -> Result<Vec<Vec<Crawl
     Ok(seeds)
 }
 
-/// Stores in each partition what its owners read first, with the seeds of its hosts.
+/// Stores in each partition what its owners read first, with the seeds of its hosts. Returns what became of these, and how many are queued in each partition.
 fn fill(
     address: &Address,
     settings: &Settings,
@@ -173,13 +174,13 @@ fn fill(
     key: FingerprintKey,
     partitions: u32,
     now: Timestamp,
-) -> Result<QueuedSeeds, InitError> {
+) -> Result<(QueuedSeeds, Vec<u64>), InitError> {
     let seeds = seeds_of(record, partitions)?;
     let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
     let crawl_id = uuid::Uuid::new_v4().to_string();
     let next = AtomicU32::new(0);
-    let fill_some = || -> Result<QueuedSeeds, InitError> {
-        let mut all = QueuedSeeds::default();
+    let fill_some = || -> Result<Vec<(u32, QueuedSeeds)>, InitError> {
+        let mut all = Vec::new();
         loop {
             let part = next.fetch_add(1, Ordering::Relaxed);
             let Some(seeds) = seeds.get(part as usize) else { return Ok(all) };
@@ -194,22 +195,24 @@ fn fill(
             if !seeds.is_empty() || !unusable.is_empty() {
                 let queued =
                     queue_seeds(&store, scope, seeds, unusable, key, now).map_err(InitError::Seeds)?;
-                all.queued += queued.queued;
-                all.repeated += queued.repeated;
-                all.refused += queued.refused;
+                all.push((part, queued));
             }
         }
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS.min(partitions)).map(|_| scope.spawn(fill_some)).collect();
-        let mut all = QueuedSeeds::default();
+        let (mut all, mut queued) = (QueuedSeeds::default(), vec![0; partitions as usize]);
         for thread in threads {
             // A panic was reported where it happened.
-            let some = thread.join().unwrap_or(Err(InitError::Settings(JobError::Panicked)))?;
-            all.queued += some.queued;
-            all.repeated += some.repeated;
-            all.refused += some.refused;
+            for (part, some) in thread.join().unwrap_or(Err(InitError::Settings(JobError::Panicked)))? {
+                all.queued += some.queued;
+                all.repeated += some.repeated;
+                all.refused += some.refused;
+                if let Some(queued) = queued.get_mut(part as usize) {
+                    *queued = some.queued;
+                }
+            }
         }
-        Ok(all)
+        Ok((all, queued))
     })
 }

@@ -93,6 +93,11 @@ impl Parts {
         (0..self.database.terms().partitions).map(|part| (part.to_string(), view(part))).collect()
     }
 
+    /// How often the crawl was begun or continued.
+    pub fn runs(&self) -> Result<u64, ClusterError> {
+        Ok(state::status(self.database.layout().first())?.totals.runs)
+    }
+
     /// A number that changes with each commit, and with each change of an owner of a partition.
     pub fn commits(&self) -> Result<u64, ClusterError> {
         let commits = state::commits(self.database.layout().first())?;

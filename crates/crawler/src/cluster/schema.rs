@@ -92,6 +92,11 @@ const DROP: &str =
 pub(super) const COMMITS: &str =
     "select coalesce((sum(commits) + sum(fence))::bigint, 0), count(owner) from part";
 
+/// `$1`: of each partition, in their order. The fence is that of [`MAKER`].
+const QUEUED: &str = "
+insert into standing(part, fence, queued, in_flight)
+select (place - 1)::int4, 1, queued, 0 from unnest($1::int8[]) with ordinality as waiting(queued, place)";
+
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
@@ -188,23 +193,29 @@ insert into crawl(format, lease_ms, state, program, fingerprint_key, settings, p
     Ok(())
 }
 
-/// Takes over a crawl that was begun elsewhere: when that was; what it has stored counts for its limits; `queued` URLs wait in each partition.
-pub(super) async fn take_over(
-    address: &Address,
-    started: Timestamp,
-    queued: &[u64],
-) -> Result<(), ClusterError> {
-    let queued: Vec<String> = queued.iter().map(u64::to_string).collect();
-    let queued = queued.join(", ");
+/// Enters how many URLs wait in each partition while the crawl is being made.
+pub(super) async fn enter_queued(address: &Address, queued: &[u64]) -> Result<(), ClusterError> {
+    let queued: Vec<i64> = queued.iter().map(|queued| i64::try_from(*queued).unwrap_or(i64::MAX)).collect();
+    let mut connection =
+        Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    connection
+        .query(QUEUED, &[&queued])
+        .await
+        .map_err(|error| ClusterError::server("enter what is queued", address, error))?;
+    Ok(())
+}
+
+/// Takes over a crawl that was begun elsewhere: when that was; what it has stored counts for its limits.
+pub(super) async fn take_over(address: &Address, started: Timestamp) -> Result<(), ClusterError> {
     let connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
     let sql = format!(
-        "begin; update crawl set started = '{started}';
+        "begin; update crawl set started = '{started}', run = (
+            select 1 + coalesce(max((convert_from(value, 'UTF8')::json ->> 'runs')::int8), 0) from kv where tree = 0 and key = 'totals'
+        );
         update share set pages = coalesce((totals ->> 'pages')::int8, 0), resources = coalesce((totals ->> 'resources')::int8, 0)
         from (select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals') as counted
-        where counted.part = share.part;
-        insert into standing(part, fence, queued, in_flight)
-        select place - 1, 1, queued, 0 from unnest(array[{queued}]::int8[]) with ordinality as waiting(queued, place); commit"
+        where counted.part = share.part; commit"
     );
     connection
         .execute(&sql)

@@ -141,7 +141,7 @@ pub struct Status {
     pub queued: u64,
     /// Rows of letters between partitions that aren't dealt with; a row has all letters that were on their way to a partition at once.
     pub letters: u64,
-    /// What the crawl counted.
+    /// What the crawl counted; `runs` is how often it was begun or continued, whichever workers its partitions had.
     pub totals: Totals,
     /// Its workers.
     pub workers: Vec<WorkerStatus>,
@@ -418,6 +418,7 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
     let state = State::of(row.get(0)).ok_or_else(|| ClusterError::damaged("its state", address))?;
+    let run = u64::try_from(row.get::<_, i64>(7)).unwrap_or_default();
     let started = Timestamp::from_microsecond(row.get(2));
     let started = started.map_err(ClusterError::damaged_by("its time", address))?;
     let mark = if state == State::Moved { moved::read(connection).await.map_err(failed)? } else { None };
@@ -458,6 +459,10 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
             let read = serde_json::from_slice(&value);
             status.totals.add(&read.map_err(ClusterError::damaged_by("its totals", address))?);
         }
+    }
+    // Each partition counts its owners.
+    if status.totals.runs > 0 {
+        status.totals.runs = run;
     }
     status.workers = workers.into_values().collect();
     status.longest.sort_by_key(|part| (std::cmp::Reverse(part.queued + part.letters), part.part));

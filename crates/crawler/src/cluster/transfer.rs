@@ -86,6 +86,8 @@ pub(super) struct About<'a> {
     pub(super) from: &'a str,
     /// The ledger's head there, in hex.
     pub(super) head: &'a str,
+    /// How often it was begun or continued, where its stores don't say so.
+    pub(super) runs: Option<u64>,
     pub(super) now: Timestamp,
 }
 
@@ -499,6 +501,7 @@ impl Transfer<'_> {
             // Each partition counts the owners that it had.
             all = Totals { runs: all.runs.max(totals.runs), ..sum(all, totals) };
         }
+        all.runs = self.about.runs.unwrap_or(all.runs);
         let mut counted = Totals::default();
         for target in &self.targets {
             counted.add(&target.counted);
@@ -564,7 +567,7 @@ mod tests {
 
     fn about() -> About<'static> {
         let delay = std::time::Duration::from_secs(1);
-        About { key: KEY, delay, from: "a test", head: "", now: Timestamp::UNIX_EPOCH }
+        About { key: KEY, delay, from: "a test", head: "", runs: None, now: Timestamp::UNIX_EPOCH }
     }
 
     fn send(store: &AnyStore, number: u64, letter: &Letter) {

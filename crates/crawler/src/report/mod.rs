@@ -59,11 +59,11 @@ impl Report {
         Self::with_summary(view.summary()?, &[view])
     }
 
-    /// The same of a crawl on many machines, with the names of its partitions. `is_running`: workers crawl it.
+    /// The same of a crawl on many machines, with the names of its partitions. `is_running`: workers crawl it. `runs`: how often it was begun or continued.
     #[cfg(feature = "cluster")]
-    pub fn of_parts(parts: &[(String, View)], is_running: bool) -> Result<Self, ViewError> {
+    pub fn of_parts(parts: &[(String, View)], is_running: bool, runs: u64) -> Result<Self, ViewError> {
         let views: Vec<&View> = parts.iter().map(|(_, view)| view).collect();
-        Self::with_summary(summary_of(parts, is_running)?, &views)
+        Self::with_summary(summary_of(parts, is_running, runs)?, &views)
     }
 
     fn with_summary(summary: Summary, parts: &[&View]) -> Result<Self, ViewError> {

@@ -8,6 +8,8 @@ use super::failure::Failure;
 #[cfg(feature = "cluster")]
 use crate::cluster::Parts;
 use crate::crawl_dir::CrawlDir;
+#[cfg(feature = "cluster")]
+use crate::store::StoreError;
 use crate::view::{self, Activity, HostLinks, Rows, Summary, Table, View, ViewError};
 
 /// What every request reads.
@@ -54,8 +56,10 @@ impl CrawlView {
     #[cfg_attr(not(feature = "cluster"), expect(unused_variables, reason = "a directory says it itself"))]
     pub(super) fn summary(&self, is_running: bool) -> Result<Summary, ViewError> {
         #[cfg(feature = "cluster")]
-        if self.cluster.is_some() {
-            return view::summary_of(&self.parts, is_running);
+        if let Some(cluster) = &self.cluster {
+            let failed = |error| StoreError::Server { doing: "read", source: Box::new(error) };
+            let runs = cluster.runs().map_err(failed)?;
+            return view::summary_of(&self.parts, is_running, runs);
         }
         self.parts[0].1.summary()
     }

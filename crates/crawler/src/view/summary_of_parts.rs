@@ -13,8 +13,9 @@ use crate::ledger;
 use crate::record::EndRecord;
 use crate::store::AnyStore;
 
-/// Reads a crawl in several partitions once. `is_running`: workers crawl it. Memory: as [`View::summary`], and the lists of two partitions.
-pub fn summary_of(parts: &[(String, View)], is_running: bool) -> Result<Summary, ViewError> {
+/// Reads a crawl in several partitions once. `is_running`: workers crawl it. `runs`: how often it was begun or continued, since each partition counts its
+/// owners. Memory: as [`View::summary`], and the lists of two partitions.
+pub fn summary_of(parts: &[(String, View)], is_running: bool, runs: u64) -> Result<Summary, ViewError> {
     let mut all: Option<Summary> = None;
     for (_, part) in parts {
         let summary = part.summary()?;
@@ -24,6 +25,7 @@ pub fn summary_of(parts: &[(String, View)], is_running: bool) -> Result<Summary,
         });
     }
     let mut all = all.ok_or_else(|| ViewError::from(crate::store::StoreError::Stopped))?;
+    all.totals.runs = runs;
     let stores: Vec<AnyStore> = parts.iter().map(|(_, part)| AnyStore::clone(part.store())).collect();
     all.head = all.head.and(Some(ledger::joint_head(&stores)?));
     if is_running && let Some(end) = &mut all.end {

@@ -194,6 +194,8 @@ fn expect_whole_in_show(url: &str) {
     assert_eq!(summary["statuses"]["200"].as_u64(), Some(pages.len() as u64), "{summary}");
     assert_eq!(summary["seeds"], serde_json::json!([SEED]), "{summary}");
     assert_eq!(summary["end"]["end"], "complete", "{summary}");
+    // Partitions had two owners.
+    assert_eq!(summary["totals"]["runs"], 1, "{summary}");
     let head = summary["head"].as_str().unwrap();
     let audit = run(&["audit", "--cluster", url, "--head", head]);
     assert_eq!(audit.status.code(), Some(0), "{}", text(&audit));
@@ -313,6 +315,8 @@ fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
     init(&url, &judge);
+    let made = status(&url);
+    assert_eq!((made["queued"].as_u64(), made["totals"]["runs"].as_u64()), (Some(1), Some(0)), "{made}");
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 2);
     expect_longest_in_status(&url);

@@ -57,6 +57,11 @@ pub(crate) fn settings(database: &Address) -> anyhow::Result<String> {
 
 /// Whether workers may crawl.
 pub(crate) fn is_running(database: &Address) -> anyhow::Result<bool> {
+    Ok(course(database)?.0)
+}
+
+/// Whether workers may crawl, and how often the crawl was begun or continued.
+pub(crate) fn course(database: &Address) -> anyhow::Result<(bool, u64)> {
     let status = cluster::status(database).map_err(|error| database_error(&error))?;
-    Ok(status.state == State::Running)
+    Ok((status.state == State::Running, status.totals.runs))
 }

@@ -89,9 +89,9 @@ impl ReportArgs {
 
         #[cfg(feature = "cluster")]
         if let Some(database) = &self.cluster {
-            let is_running = crate::database::is_running(database)?;
+            let (is_running, runs) = crate::database::course(database)?;
             let parts = crate::database::snapshot_views(database)?;
-            return Report::of_parts(&parts, is_running).map_err(|error| view_error(&error));
+            return Report::of_parts(&parts, is_running, runs).map_err(|error| view_error(&error));
         }
         Report::of(&open(self.dir())?).map_err(|error| view_error(&error))
     }

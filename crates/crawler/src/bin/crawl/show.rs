@@ -223,10 +223,10 @@ fn show_cluster(
             show_table(&views, shown.table(), args, console)
         }
         (None, _) => {
-            let is_running = crate::database::is_running(database)?;
+            let (is_running, runs) = crate::database::course(database)?;
             let views = crate::database::snapshot_views(database)?;
             let summary =
-                crawler::view::summary_of(&views, is_running).map_err(|error| view_error(&error))?;
+                crawler::view::summary_of(&views, is_running, runs).map_err(|error| view_error(&error))?;
             show_summary(&summary, &database.to_string(), is_running, console)
         }
     }
