@@ -220,6 +220,11 @@ fn expect_whole_in_show(url: &str) {
         assert!(is_whole && path[0]["url"] == SEED && path[0]["by"] == "seed", "{explained}");
         assert!(path[1..].iter().all(|step| step["by"] == "a" && step["outcome"] == "queued"), "{explained}");
     }
+    let unseen = run(&["explain", "--cluster", url, "http://s1.test/nowhere", "--json"]);
+    let unseen: serde_json::Value = serde_json::from_slice(&unseen.stdout).unwrap();
+    let change = unseen["change"].to_string();
+    assert!(change.contains("`crawl cluster recrawl DATABASE --older-than 0s`"), "{change}");
+    assert!(!change.contains("DIR"), "a directory of a cluster's crawl: {change}");
     for (args, expected) in [
         (&["page", SEED, "--json"][..], "\"status\":200"),
         (&["robots", "s0.test"], "User-agent"),

@@ -1,5 +1,6 @@
 //! Explains one URL: how it was found, each decision about it, the outcome, and what would change that.
 
+mod commands;
 mod find;
 mod now;
 mod original;
@@ -13,6 +14,7 @@ use meta::consent::{Claim, Consent, Purpose};
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
+use self::commands::in_cluster;
 use self::words::Facts;
 use super::ledger::ledger_row;
 use super::moment::Moment;
@@ -87,6 +89,9 @@ pub struct Explanation {
     pub host: Option<HostNow>,
     /// What would change the answer.
     pub change: Vec<String>,
+    /// It is of a crawl on many machines, which has commands of its own.
+    #[serde(skip)]
+    is_of_cluster: bool,
 }
 
 /// Redirects that are followed on.
@@ -175,6 +180,7 @@ impl View {
             scope: scope.flatten(),
             host,
             change: Vec::new(),
+            is_of_cluster: false,
             page: None,
             original: record.as_ref().and_then(|record| self.original_of(record)),
             decisions: Vec::new(),
@@ -192,6 +198,12 @@ impl View {
             is_forgotten,
             is_perhaps_unlisted,
         });
+        if hints.is_of_cluster {
+            story.is_of_cluster = true;
+            for advice in &mut story.change {
+                *advice = in_cluster(advice);
+            }
+        }
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
         let urls = PageUrls::default();
         story.page = match record {

@@ -61,6 +61,8 @@ pub(super) struct Hints {
     pub(super) is_barred: bool,
     /// The crawl keeps no bodies.
     pub(super) is_unarchived: bool,
+    /// It is a crawl on many machines.
+    pub(super) is_of_cluster: bool,
     /// The limit that ended the last run: its name and value.
     pub(super) limit: Option<String>,
 }
@@ -190,7 +192,9 @@ impl View {
     ) -> Result<Hints, ViewError> {
         let end = self.store().get(Tree::Meta, RUN_END.as_bytes())?;
         let end = end.and_then(|value| serde_json::from_slice::<EndRecord>(&value).ok());
-        let mut hints = Hints { depth, limit: end.and_then(|end| end.limit), ..Hints::default() };
+        let is_of_cluster = self.store().get(Tree::Meta, b"partition")?.is_some();
+        let limit = end.and_then(|end| end.limit);
+        let mut hints = Hints { depth, is_of_cluster, limit, ..Hints::default() };
         let Some(settings) = settings else { return Ok(hints) };
         hints.is_unarchived = !settings.warc.enabled;
         let excluded = regex::RegexSet::new(&settings.scope.exclude);

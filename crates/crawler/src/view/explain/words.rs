@@ -463,7 +463,7 @@ impl Explanation {
                     false => "not allowed",
                 };
                 out.line("  robots.txt  ", &format!("{word}: {}", robots.says))?;
-                let versions = if robots.versions > 1 {
+                let versions = if robots.versions > 1 && !self.is_of_cluster {
                     format!(
                         ", response {} of {}: crawl robots log {dir} {}",
                         robots.versions, robots.versions, robots.origin
