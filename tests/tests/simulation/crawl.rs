@@ -70,6 +70,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) judged: Arc<Mutex<Vec<Judged>>>,
     /// The post of the next process, where it crawls one of several partitions.
     pub(crate) post: Mutex<Option<Post>>,
+    /// What the process is asked to do.
+    pub(crate) stop: watch::Sender<Stop>,
 }
 
 /// A page, what robots.txt says to it, and whether it may be fetched.
@@ -136,6 +138,7 @@ impl<S: Store> Crawl<S> {
             jitter: 7,
             judged: Arc::default(),
             post: Mutex::default(),
+            stop: watch::Sender::default(),
         };
         (crawl, planted.queued)
     }
@@ -160,6 +163,7 @@ impl<S: Store> Crawl<S> {
             jitter: self.jitter,
             judged: Arc::clone(&self.judged),
             post: Mutex::default(),
+            stop: watch::Sender::default(),
         }
     }
 
@@ -241,7 +245,7 @@ impl<S: Store> Crawl<S> {
             }
             _ => {}
         };
-        let (_stop, stopped) = watch::channel(Stop::No);
+        let stopped = self.stop.subscribe();
         let store = Arc::clone(&self.store);
         let partition = PartitionParts { post, ..PartitionParts::default() };
         let parts = EngineParts { partition, ..EngineParts::new(committer, Box::new(listener)) };

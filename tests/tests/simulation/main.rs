@@ -7,6 +7,7 @@ mod crash;
 mod crawl;
 mod faults;
 mod gates;
+mod hand_over;
 mod hours;
 mod panics;
 mod partitions;

@@ -501,7 +501,7 @@ impl Owner {
     fn heed(&mut self, asked: Stop) {
         match asked {
             Stop::No => {}
-            Stop::Drain => {
+            Stop::HandOver | Stop::Drain => {
                 self.is_asked = true;
                 self.end(Session::Ended(Ended::Stopped), Stop::Drain);
             }
@@ -520,7 +520,7 @@ impl Owner {
             // Leaving gives it back.
             Order::Take(_) => {}
             Order::GiveBack(part) => match self.partitions.get(&part) {
-                Some(partition) => drop(partition.stop.send_replace(Stop::Drain)),
+                Some(partition) => drop(partition.stop.send_replace(Stop::HandOver)),
                 None => self.member.give_back(part),
             },
             Order::Gone => {

@@ -20,8 +20,9 @@ use crate::visit::{self, Outcome};
 /// No more is leased while this much waits to be committed.
 const PENDING_BYTES: usize = 24 * 1024 * 1024;
 
-/// How long requests in flight may take once the crawl was asked to stop.
+/// How long requests in flight may take once the crawl was asked to stop; and once a limit is reached, or others are to continue it.
 const DRAIN: Duration = Duration::from_secs(8);
+const LONG_DRAIN: Duration = Duration::from_secs(30);
 
 type Visit = (Permit, Result<Outcome, StoreError>);
 
@@ -201,14 +202,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if asked == Stop::Now {
                 run.stopping = Some(End::Forced);
             }
-        } else if asked == Stop::Drain && run.stopping.is_none() {
+        } else if asked == Stop::HandOver && run.stopping.is_none() {
             run.stopping = Some(End::Interrupted);
-            run.drain_until = now.mono + DRAIN;
+            run.drain_until = now.mono + LONG_DRAIN;
+        } else if asked == Stop::Drain && matches!(run.stopping, None | Some(End::Interrupted)) {
+            run.stopping = Some(End::Interrupted);
+            run.drain_until = run.drain_until.min(now.mono + DRAIN);
         } else if run.stopping.is_none()
             && let Some(limit) = self.limit_reached(now)
         {
             run.stopping = Some(End::Limit(limit));
-            run.drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
+            run.drain_until = now.mono + LONG_DRAIN;
         }
         Ok(())
     }

@@ -71,6 +71,8 @@ pub enum Stop {
     /// Go on.
     #[default]
     No,
+    /// Finish what is in flight, which may take its time, then end: others go on at once, and would ask again for what is aborted.
+    HandOver,
     /// Finish what is in flight, then end.
     Drain,
     /// End now; what is settled is kept.

@@ -47,7 +47,7 @@ pub(crate) fn listen(
             };
             // `crawl stop` may have been the first.
             let (request, words) = match *ask.borrow() {
-                Request::No => (Request::Drain, FINISHING),
+                Request::No | Request::HandOver => (Request::Drain, FINISHING),
                 Request::Drain | Request::Now => (Request::Now, AT_ONCE),
             };
             ask.send_replace(request);
