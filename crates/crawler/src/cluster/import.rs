@@ -132,8 +132,7 @@ pub fn import(
     let moved = move_all();
     if moved.is_err() {
         // Where the tables can't be removed, they may be those of a crawl that goes on: then the mark stays.
-        init::undo(address)?;
-        if is_marked {
+        if init::undo(address) && is_marked {
             dir.unmark_moved()?;
         }
     }

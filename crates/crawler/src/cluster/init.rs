@@ -109,17 +109,18 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
         Ok(seeds)
     });
     if finished.is_err() {
-        undo(address)?;
+        let _removed = undo(address);
     }
     finished
 }
 
-/// Removes what was made of a crawl that couldn't be.
-pub(super) fn undo(address: &Address) -> Result<(), ClusterError> {
-    if let Err(error) = super::database::block_on(schema::undo(address)) {
-        tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(&error));
+/// Removes what was made of a crawl that couldn't be. False where it may remain, which is said in the log.
+pub(super) fn undo(address: &Address) -> bool {
+    let removed = super::database::block_on(schema::undo(address));
+    if let Err(error) = &removed {
+        tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(error));
     }
-    Ok(())
+    removed.is_ok()
 }
 
 /// What a store begins with.
