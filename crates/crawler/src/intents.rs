@@ -5,6 +5,9 @@
 //! system's copy of it survives the process. A slot can be reused once the entry of its request is committed; until it is overwritten its content stays.
 //! An intent is open if the database has no more requests of its host than [`Intent::number`]. That is reliable because a host has one request in
 //! flight, and isn't asked again before the last one is committed.
+//!
+//! A worker of a cluster has such a file for each of its numbers. Its partitions go to others when it dies, so it erases each intent whose request is
+//! on record: what remains is handed to whoever has the partition when the worker is started again.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,7 +27,7 @@ use crate::pace::{Delay, DelayReason};
 use crate::store::StoreError;
 use crate::url::CrawlUrl;
 
-/// The file's name in the output directory.
+/// The file's name in the output directory. That of a worker has a dot and the worker's number after it.
 pub const FILE: &str = "in-flight";
 
 /// How the file begins: its form, and the bytes of a slot, big-endian. The slots follow, from the first multiple of their size on.
@@ -132,6 +135,8 @@ pub struct Intents {
     timeout: Duration,
     /// Bytes of a slot.
     slot: usize,
+    /// Slots are erased once their requests are on record.
+    erases: bool,
     places: Mutex<Places>,
     /// It was reported that intents can't be written.
     is_reported: AtomicBool,
@@ -148,20 +153,28 @@ struct Places {
 }
 
 impl Intents {
-    /// Takes up the file of an output directory, and returns what it holds: also intents whose requests are on record. There may be none. `timeout` is how
-    /// long a request may take, `url` how long a URL may be, in bytes.
-    ///
-    /// # Errors
-    /// The file can't be read.
-    pub fn open(root: &Path, timeout: Duration, url: usize) -> Result<(Self, Vec<Intent>), StoreError> {
-        let path = root.join(FILE);
-        let left = read(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
-        Ok((Self::of(path, timeout, url), left))
+    /// The file of an output directory. Nothing of it is read ([`left`] does that), and it is made, or made again, with the first request. `timeout` is
+    /// how long a request may take, `url` how long a URL may be, in bytes.
+    pub fn new(root: &Path, timeout: Duration, url: usize) -> Self {
+        Self::at(root.join(FILE), timeout, url)
     }
 
-    fn of(path: PathBuf, timeout: Duration, url: usize) -> Self {
+    /// The file of a worker with this number. It is made at once: that there is one says that the worker's requests in flight are known here.
+    ///
+    /// # Errors
+    /// The file can't be made.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of_worker(root: &Path, worker: i64, timeout: Duration, url: usize) -> io::Result<Self> {
+        let path = root.join(format!("{FILE}.{worker}"));
+        let intents = Self { erases: true, ..Self::at(path, timeout, url) };
+        intents.lock().file = Some(create(&intents.path, intents.slot)?);
+        Ok(intents)
+    }
+
+    fn at(path: PathBuf, timeout: Duration, url: usize) -> Self {
         let slot = (HEAD + url + BESIDE_URL).next_multiple_of(UNIT).min(LARGEST);
-        Self { path, timeout, slot, places: Mutex::default(), is_reported: AtomicBool::new(false) }
+        let (places, is_reported) = (Mutex::default(), AtomicBool::new(false));
+        Self { path, timeout, slot, erases: false, places, is_reported }
     }
 
     /// How long a request may take.
@@ -169,10 +182,10 @@ impl Intents {
         self.timeout
     }
 
-    /// Takes the intent of a visit to this host that ended without an outcome.
-    pub fn take_aborted_of(&self, host: &str) -> Option<Intent> {
+    /// Takes the intent of a visit to this host that ended without an outcome in this run.
+    pub fn take_aborted_of(&self, host: &str, run: u64) -> Option<Intent> {
         let mut places = self.lock();
-        let at = places.aborted.iter().position(|intent| intent.host == host)?;
+        let at = places.aborted.iter().position(|intent| intent.host == host && intent.run == run)?;
         Some(places.aborted.swap_remove(at))
     }
 
@@ -204,7 +217,7 @@ impl Intents {
             }
         };
         let written = match &places.file {
-            Some(file) => file.write_all_at(&bytes, self.at(slot)),
+            Some(file) => file.write_all_at(&bytes, self.place_of(slot)),
             None => Ok(()),
         };
         if written.is_err() {
@@ -238,14 +251,14 @@ impl Intents {
     fn erase(&self, slot: u64) {
         let mut places = self.lock();
         if let Some(file) = &places.file
-            && let Err(error) = file.write_all_at(&[0; HEAD], self.at(slot))
+            && let Err(error) = file.write_all_at(&[0; HEAD], self.place_of(slot))
         {
-            tracing::warn!(%error, "the intent of a request that wasn't sent can't be dropped");
+            tracing::warn!(%error, "the intent of a request that isn't in flight can't be dropped");
         }
         places.free.push(slot);
     }
 
-    fn at(&self, slot: u64) -> u64 {
+    fn place_of(&self, slot: u64) -> u64 {
         (slot + 1) * self.slot as u64
     }
 
@@ -293,8 +306,10 @@ impl Place {
 
     /// The entry of the request is committed.
     pub fn settle(mut self) {
-        if let Some((slot, _)) = self.noted.take() {
-            self.intents.lock().free.push(slot);
+        match self.noted.take() {
+            Some((slot, _)) if self.intents.erases => self.intents.erase(slot),
+            Some((slot, _)) => self.intents.lock().free.push(slot),
+            None => {}
         }
     }
 
@@ -318,8 +333,30 @@ impl Drop for Place {
 ///
 /// # Errors
 /// The file can't be read.
-pub fn left(root: &Path) -> io::Result<Vec<Intent>> {
-    read(&root.join(FILE))
+pub fn left(root: &Path) -> Result<Vec<Intent>, StoreError> {
+    left_in(&root.join(FILE))
+}
+
+/// The same of the file at this path.
+pub(crate) fn left_in(path: &Path) -> Result<Vec<Intent>, StoreError> {
+    read(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
+/// The files of workers in a directory, with the numbers of these.
+///
+/// # Errors
+/// The directory can't be read.
+#[cfg(feature = "cluster")]
+pub(crate) fn files_of_workers(root: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(FILE)?.strip_prefix('.')?.parse().ok());
+        found.extend(number.map(|number| (number, entry.path())));
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Writes the file of a repaired crawl: these requests aren't on record.
@@ -328,7 +365,7 @@ pub fn left(root: &Path) -> io::Result<Vec<Intent>> {
 /// The file can't be written.
 pub fn carry_over(open: &[Intent], root: &Path) -> io::Result<()> {
     let url = open.iter().map(|intent| intent.url.len()).max().unwrap_or_default();
-    let intents = Intents::of(root.join(FILE), Duration::ZERO, url);
+    let intents = Intents::new(root, Duration::ZERO, url);
     open.iter().try_for_each(|intent| intents.write(intent).map(drop))
 }
 
@@ -430,8 +467,7 @@ mod tests {
     }
 
     fn open(root: &Path) -> (Arc<Intents>, Vec<Intent>) {
-        let (intents, left) = Intents::open(root, Duration::from_secs(30), 2_083).unwrap();
-        (Arc::new(intents), left)
+        (Arc::new(Intents::new(root, Duration::from_secs(30), 2_083)), super::left(root).unwrap())
     }
 
     /// The URLs that a process finds which is started now.
@@ -464,9 +500,10 @@ mod tests {
         assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
         // A visit that is aborted leaves it, also for this process.
         drop(second);
-        assert_eq!(intents.take_aborted_of("a.test"), None);
-        assert_eq!(intents.take_aborted_of("b.test"), Some(intent("b.test", 5)));
-        assert_eq!(intents.take_aborted_of("b.test"), None);
+        assert_eq!(intents.take_aborted_of("a.test", 3), None);
+        assert_eq!(intents.take_aborted_of("b.test", 4), None, "of another run");
+        assert_eq!(intents.take_aborted_of("b.test", 3), Some(intent("b.test", 5)));
+        assert_eq!(intents.take_aborted_of("b.test", 3), None);
         assert_eq!(left(top.path()), ["http://b.test/5", "http://c.test/1"]);
         third.settle();
         intents.finish();
@@ -537,9 +574,29 @@ mod tests {
         fs::remove_file(&file).unwrap();
         fs::write(top.path().join("elsewhere"), &whole).unwrap();
         std::os::unix::fs::symlink(top.path().join("elsewhere"), &file).unwrap();
-        assert!(Intents::open(top.path(), Duration::from_secs(30), 2_083).is_err());
+        assert!(super::left(top.path()).is_err());
         Place::new(&intents, 4).note(intent("b.test", 9));
         assert_eq!(fs::read(top.path().join("elsewhere")).unwrap(), whole);
+    }
+
+    #[test]
+    #[cfg(feature = "cluster")]
+    fn the_file_of_a_worker_has_what_is_not_on_record_and_nothing_else() {
+        let top = tempfile::tempdir().unwrap();
+        let of = |worker| Intents::of_worker(top.path(), worker, Duration::from_secs(30), 2_083).unwrap();
+        let (seven, _eight) = (Arc::new(of(7)), of(8));
+        let places = [0, 1].map(|_| Place::new(&seven, 3));
+        for (number, place) in (0..).zip(&places) {
+            place.note(intent("a.test", number));
+        }
+        let [first, second] = places;
+        first.settle();
+        drop(second);
+        fs::write(top.path().join("in-flight.x"), "").unwrap();
+        let files = files_of_workers(top.path()).unwrap();
+        assert_eq!(files.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(left_in(&files[0].1).unwrap(), [intent("a.test", 1)]);
+        assert_eq!(left_in(&files[1].1).unwrap(), []);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub use self::forgotten_file::ForgottenFile;
 pub use self::hop::{Came, HopAnswer, HopRequest};
 pub use self::object::{STORED_OBJECT, StoredObject, stored_object_key};
 use crate::frontier::Marks;
+use crate::intents::Intent;
 use crate::live::Steered;
 use crate::scope::domain;
 use crate::store::{Store, StoreError, Tree};
@@ -116,7 +117,8 @@ pub(crate) fn links_under_way<S: Store>(
                     | Letter::Hop(_)
                     | Letter::HopAnswer(_)
                     | Letter::Steer(_)
-                    | Letter::Moved { .. } => {}
+                    | Letter::Moved { .. }
+                    | Letter::InFlight { .. } => {}
                 }
             }
             Ok(urls)
@@ -176,6 +178,13 @@ pub enum Letter {
         from: u64,
         /// The record, as stored.
         record: Vec<u8>,
+    },
+    /// What a worker that died had in flight to hosts of the partition, as far as it didn't know it to be on record.
+    InFlight {
+        /// The number that it had.
+        worker: i64,
+        /// Its requests.
+        intents: Vec<Intent>,
     },
 }
 

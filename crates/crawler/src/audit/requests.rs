@@ -154,6 +154,8 @@ struct Reading {
     run: u32,
     configured: Duration,
     per_ip: bool,
+    /// The same of the runs before, by their numbers from 1.
+    before: Vec<(Duration, bool)>,
     orders: Vec<Given>,
 }
 
@@ -169,6 +171,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
         orders: Vec::new(),
         configured: rules.delay,
         per_ip: false,
+        before: Vec::new(),
     };
     for pair in store.scan(Tree::Ledger, &[]) {
         let (key, value) = pair?;
@@ -179,7 +182,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
             if entry.begins_a_run() {
                 reading.begin_run(&entry, rules);
             } else {
-                reading.take(entry, place)?;
+                reading.take_of_run(entry, place)?;
             }
         }
     }
@@ -193,12 +196,28 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
 
 impl Reading {
     fn begin_run(&mut self, entry: &Decision, rules: &AuditRules) {
+        if self.run > 0 {
+            self.before.push((self.configured, self.per_ip));
+        }
         self.run += 1;
         let evidence = &entry.evidence;
         self.runs.of(self.run).begun = evidence.boot.as_ref().map(|boot| **boot).zip(evidence.clock);
         let words = evidence.words.as_deref().unwrap_or_default();
         self.configured = delay_of(words).unwrap_or(rules.delay);
         self.per_ip = words.ends_with(", per-ip");
+    }
+
+    /// Takes an entry as one of the run in which its request was made, where it was entered later.
+    fn take_of_run(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
+        let now = (self.run, self.configured, self.per_ip);
+        let run = self.run.saturating_sub(entry.runs_earlier());
+        let of = usize::try_from(run).ok().and_then(|run| self.before.get(run.checked_sub(1)?));
+        if let Some((configured, per_ip)) = of {
+            (self.run, self.configured, self.per_ip) = (run, *configured, *per_ip);
+        }
+        let taken = self.take(entry, place);
+        (self.run, self.configured, self.per_ip) = now;
+        taken
     }
 
     fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
@@ -229,6 +248,7 @@ impl Reading {
         let Some(request) = evidence.request else { return Ok(()) };
         let is_robots = layer == Layer::Robots;
         let robots_of = evidence.words.as_deref().and_then(|words| words.strip_prefix("robots.txt of "));
+        let robots_of = robots_of.map(|words| words.split("; ").next().unwrap_or(words));
         let robots_of = robots_of.filter(|_| is_robots).map(str::to_owned);
         self.request(&host, url, request, is_robots, robots_of, place)
     }

@@ -340,7 +340,9 @@ impl<'a> Reading<'a> {
         }
         self.roots.follow(entry);
         let Some(request) = &entry.evidence.request else { return Ok(()) };
-        self.spend(&entry.url, request);
+        if entry.runs_earlier() == 0 {
+            self.spend(&entry.url, request);
+        }
         let is_sitemap = matches!(
             entry.decision,
             Decided::SitemapRead

@@ -25,6 +25,7 @@ mod export;
 mod forget;
 mod forgotten_files;
 mod gather;
+mod handover;
 mod import;
 mod init;
 mod layout;
@@ -81,8 +82,8 @@ pub use self::recrawl::{RecrawlError, recrawl, retry_crashed};
 pub use self::schema::{Plan, Terms};
 pub use self::silent::Watch;
 pub use self::state::{
-    NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,
-    free_partitions, make_tables, resume, settings, status, stop,
+    NewLimits, PartStatus, RequestsUnknown, ResumeError, Standby, State, Status, WithdrawalsDue,
+    WorkerStatus, free_partitions, make_tables, resume, settings, status, stop,
 };
 pub use self::steer::{Ordered, SteerError, steer};
 pub use self::store::PgStore;

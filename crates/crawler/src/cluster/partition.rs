@@ -21,6 +21,7 @@ use crate::engine::{
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::forgotten::{Forgotten, forget_rules};
+use crate::intents::Intents;
 use crate::job::{self, consent_cache, engine_settings, revisit, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) key: FingerprintKey,
     pub(super) network: Network<HttpFetch>,
     pub(super) pauses: Arc<PauseLog>,
+    /// Where each request is noted before it is sent.
+    pub(super) intents: Arc<Intents>,
     pub(super) deadline: Deadline,
     /// This worker's part of a rate and a bandwidth.
     pub(super) pool: Option<Arc<Pool>>,
@@ -151,6 +154,7 @@ fn open(
     let place = Place { part, of: shared.partitions };
     let fence = u64::try_from(claim.fence).unwrap_or_default();
     let partition = PartitionParts {
+        worker: Some(claim.owner),
         post: Some(Post::new(place, fence, letters, standing)),
         deadline: Some(shared.deadline.clone()),
         allowance,
@@ -159,6 +163,8 @@ fn open(
     };
     let parts = EngineParts {
         pauses: Some(Arc::clone(&shared.pauses)),
+        // What dead workers noted comes as letters.
+        intents: Some((Arc::clone(&shared.intents), Vec::new())),
         partition,
         ..EngineParts::new(committer, Box::new(listener))
     };

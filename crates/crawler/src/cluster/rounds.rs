@@ -1,4 +1,5 @@
-//! What a worker asks and says in its databases all the time beside its commits: letters, figures, limits, withdrawn captures. A task of its own: a
+//! What a worker asks and says in its databases all the time beside its commits: letters, figures, limits, withdrawn captures, what dead
+//! workers had in flight. A task of its own: a
 //! database that is silent keeps the worker neither from its signals nor from saying so.
 
 use std::collections::HashMap;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::handover::Handover;
 use super::limits::Keeper;
 use super::mail::{Box, Carrier};
 use super::state::State;
@@ -37,6 +39,7 @@ impl Boxes {
 pub(super) struct Rounds {
     pub(super) carrier: Carrier,
     pub(super) withdrawals: Withdrawals,
+    pub(super) handover: Handover,
     /// Where the whole crawl has limits.
     pub(super) keeper: Option<Keeper>,
     pub(super) boxes: Boxes,
@@ -64,6 +67,7 @@ impl Rounds {
             self.keep_limits(&boxes, is_due).await;
             if looked.elapsed() >= withdrawals::LOOK {
                 self.withdrawals.carry_out().await;
+                self.handover.carry_out().await;
                 looked = crate::clock::instant();
             }
             if is_due {

@@ -10,12 +10,12 @@ use super::database::block_on;
 use super::layout::{All, Layout, open_all};
 use super::schema::{self, COMMITS, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::withdrawals::{self, Due};
-use super::{Address, ClusterError, moved};
+use super::{Address, ClusterError, handover, moved};
 use crate::clock;
 use crate::commit::Totals;
 use crate::config;
 use crate::crawl_dir::Moved;
-use crate::engine::Steering;
+use crate::engine::{CRASHED, Steering};
 use crate::url::FingerprintKey;
 
 /// What the workers of a crawl are to do.
@@ -111,6 +111,19 @@ pub struct WithdrawalsDue {
     pub files: u64,
 }
 
+/// A worker that ended without giving its partitions back, and whose requests in flight aren't known yet: some may be missing from the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestsUnknown {
+    /// Its number; 0 for one of the time before the crawl was moved.
+    pub id: i64,
+    /// Its name; none where the database doesn't know it.
+    pub name: Option<String>,
+    /// The partitions concerned.
+    pub partitions: u64,
+    /// Its directory is lost, as `crawl cluster lost` said: they won't be known any more.
+    pub is_lost: bool,
+}
+
 /// Partitions that a status names.
 const LONGEST: i64 = 5;
 
@@ -152,6 +165,10 @@ pub struct Status {
     /// Where withdrawn captures are still to be removed. A running worker does it within half a minute, one that has ended when it is
     /// started again with its directory.
     pub withdrawals: Vec<WithdrawalsDue>,
+    /// Workers whose requests in flight aren't known. Such a worker hands them in when it is started again with its directory.
+    pub requests_unknown: Vec<RequestsUnknown>,
+    /// Reading a URL ended a process once. It may have been read since.
+    pub has_crashed: bool,
     /// What users changed while it ran, as far as the workers have read it.
     pub steering: Steering,
 }
@@ -406,6 +423,9 @@ pub(super) fn moved_to(address: &Address) -> Result<String, ClusterError> {
     })
 }
 
+const CRASHES: &str = "select exists (select from kv where tree = 0 and key = $1)";
+const NAME: &str = "select name from worker where id = $1";
+
 /// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
 pub fn status(address: &Address) -> Result<Status, ClusterError> {
     block_on(read_status(address))
@@ -446,15 +466,23 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
         longest: Vec::new(),
         standbys: Vec::new(),
         withdrawals: Vec::new(),
+        requests_unknown: Vec::new(),
+        has_crashed: false,
         steering: Steering::default(),
     };
     let mut due = BTreeMap::new();
+    let mut unknown = BTreeMap::new();
     let All { connections, layout, .. } = &mut all;
     for (place, (connection, address)) in connections.iter_mut().zip(layout.databases()).enumerate() {
         let failed = |error| ClusterError::server("read the crawl's state", address, error);
         let partitions = layout.parts(place).count() as u64;
         status.databases.push((address.to_string(), partitions));
         let totals = add_database(connection, &mut status, &mut workers, &mut due).await.map_err(failed)?;
+        for of in handover::left(connection).await.map_err(failed)? {
+            if !workers.contains_key(&of.worker) {
+                *unknown.entry((of.worker, of.is_lost)).or_insert(0_u64) += 1;
+            }
+        }
         for value in totals {
             let read = serde_json::from_slice(&value);
             status.totals.add(&read.map_err(ClusterError::damaged_by("its totals", address))?);
@@ -468,8 +496,13 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     status.longest.sort_by_key(|part| (std::cmp::Reverse(part.queued + part.letters), part.part));
     status.longest.truncate(usize::try_from(LONGEST).unwrap_or(usize::MAX));
     let connection = all.first();
+    for ((id, is_lost), partitions) in unknown {
+        let rows = connection.query(NAME, &[&Some(id)]).await.map_err(failed)?;
+        let name = rows.first().map(|row| row.get(0));
+        status.requests_unknown.push(RequestsUnknown { id, name, partitions, is_lost });
+    }
     for (id, Due { captures, files }) in due {
-        let rows = connection.query("select name from worker where id = $1", &[&id]).await.map_err(failed)?;
+        let rows = connection.query(NAME, &[&id]).await.map_err(failed)?;
         let name = rows.first().map(|row| row.get(0));
         status.withdrawals.push(WithdrawalsDue { id, name, captures, files });
     }
@@ -507,6 +540,8 @@ from standing right join part on standing.part = part.id group by part.owner";
         due.captures += captures;
         due.files += files;
     }
+    let crashed = connection.query(CRASHES, &[&CRASHED]).await?;
+    status.has_crashed |= crashed.first().is_some_and(|row| row.get(0));
     for row in connection.query("select value from kv where tree = 0 and key = 'steering'", &[]).await? {
         // What can't be read is reported by the partition that it is of.
         status.steering.add(serde_json::from_slice(row.get(0)).unwrap_or_default());

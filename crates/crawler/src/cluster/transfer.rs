@@ -22,9 +22,9 @@ use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::post::{self, Letter, MAIL, SentLink};
 use crate::record::{
-    Decided, Decision, Evidence, ForgetRule, Layer, MovedSeed, PlainReason, RepairRecord, RunSettings,
-    SCOPE_ADDED, SitemapRecord, Withdrawal, link_key, moved_seeds, read_due_key, read_scope_added,
-    write_scope_added,
+    DeadOwner, Decided, Decision, Evidence, ForgetRule, Layer, MovedSeed, PlainReason, RepairRecord,
+    RunSettings, SCOPE_ADDED, SitemapRecord, Withdrawal, link_key, moved_seeds, read_due_key,
+    read_scope_added, write_scope_added,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -56,6 +56,11 @@ pub enum TransferError {
         "pages whose bodies were lost (`crawl cluster lost`) are still being queued again: continue the crawl until `crawl cluster status` shows no letters"
     )]
     Losing,
+    /// Requests of a dead worker are still to be entered.
+    #[error(
+        "the requests that a worker had in flight when it died are still being entered: continue the crawl until `crawl cluster status` shows no letters"
+    )]
+    Entering,
 }
 
 type Result<T> = std::result::Result<T, TransferError>;
@@ -274,6 +279,12 @@ impl Transfer<'_> {
             let (key, value) = pair?;
             self.targets[0].put(Tree::Meta, key, value);
         }
+        for died in DeadOwner::all(store)? {
+            // Its worker has no number where the crawl is now: this only says that requests may be missing.
+            let died = DeadOwner { worker: 0, lost: true, ..died };
+            let value = serde_json::to_vec(&died).map_err(CommitError::from)?;
+            self.targets[0].put(Tree::Meta, died.key(), value);
+        }
         self.steering.add(Steering::stored(store)?);
         if let Some(value) = store.get(Tree::Meta, SCOPE_ADDED)? {
             let urls = read_scope_added(&value).map_err(unreadable)?;
@@ -321,7 +332,13 @@ impl Transfer<'_> {
     fn hosts_of(&mut self, index: usize) -> Result<()> {
         let store = Arc::new(Arc::clone(self.sources[index].store));
         let gap = Delay { length: self.about.delay, why: DelayReason::Configured };
-        let opening = Opening { now: self.now, clock: Some(Clock::system()), rest: None, names: &mut |_| {} };
+        let opening = Opening {
+            now: self.now,
+            clock: Some(Clock::system()),
+            rest: None,
+            at_work: std::time::Duration::ZERO,
+            names: &mut |_| {},
+        };
         let mut frontier = Frontier::reopen(&store, FrontierLimits::default(), gap, self.about.key, opening)?;
         let mut copied = HashSet::new();
         for host in stored_hosts(&*store)? {
@@ -465,6 +482,7 @@ impl Transfer<'_> {
                     Letter::Moved { from, record } => {
                         self.put_everywhere(Tree::Meta, &MovedSeed::key(Fingerprint(from)), &record);
                     }
+                    Letter::InFlight { .. } => return Err(TransferError::Entering),
                     Letter::Steer(order) => self.steering.change(order.host.as_deref(), order.change),
                 }
             }
@@ -696,5 +714,29 @@ mod tests {
         send(&source, 0, &Letter::Lost { workers: vec![1], next: 0 });
         let refused = transfer(&[source], vec![store()], about());
         assert!(matches!(refused, Err(TransferError::Losing)));
+    }
+
+    #[test]
+    fn requests_that_are_not_known_yet_are_entered_first_and_those_that_never_will_be_stay_so() {
+        let source = store();
+        let died = DeadOwner {
+            v: 1,
+            worker: 3,
+            part: 9,
+            run: 5,
+            entries: 70,
+            until: Timestamp::UNIX_EPOCH,
+            lost: false,
+        };
+        source.commit(vec![Write::put(Tree::Meta, died.key(), serde_json::to_vec(&died).unwrap())]).unwrap();
+        let target = store();
+        transfer(&[source], vec![Arc::clone(&target)], about()).unwrap();
+        let moved = DeadOwner::all(&target).unwrap();
+        assert_eq!(moved, [DeadOwner { worker: 0, lost: true, ..died }]);
+
+        let source = store();
+        send(&source, 0, &Letter::InFlight { worker: 3, intents: Vec::new() });
+        let refused = transfer(&[source], vec![store()], about());
+        assert!(matches!(refused, Err(TransferError::Entering)));
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 use super::addresses::AddressKeeper;
 use super::archive::{self, Archive, Moving};
 use super::connection::ANSWER;
+use super::handover::Handover;
 use super::limits::{Keeper, Limits, Reached};
 use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
@@ -30,6 +31,7 @@ use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
 use crate::config::{self, ConfigError, Settings, WarcDedup};
 use crate::crawl_dir::CrawlDir;
 use crate::engine::{Allowance, Standing, Stop, Summary};
+use crate::intents::Intents;
 use crate::job::{JobError, Prepared, page_rules};
 use crate::nofollow;
 use crate::pauses::PauseLog;
@@ -209,11 +211,20 @@ fn session(
     stop: &watch::Receiver<Stop>,
     (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
-    let Begun { state, plan, started, terms, layout, worked } = state::begin(&options.address)?;
-    let is_ours = plan.program == options.program;
+    let mut begun = state::begin(&options.address)?;
+    let is_ours = begun.plan.program == options.program;
+    if is_ours && !matches!(begun.state, State::Making | State::Adding) {
+        claim(dir, archive, &begun.plan.key, crawling)?;
+    }
+    if is_ours && matches!(begun.state, State::Running | State::Stopped | State::Complete) {
+        let mut handover = Handover::new(&begun.layout, dir.root(), begun.terms.partitions, None);
+        if crawling.block_on(handover.carry_out_and_resume()) {
+            begun = state::begin(&options.address)?;
+        }
+    }
+    let Begun { state, plan, started, terms, layout, worked } = begun;
     let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
     if is_ours && !matches!(state, State::Making | State::Adding) {
-        claim(dir, archive, &plan.key, crawling)?;
         // Also where the crawl rests: what wasn't committed may be of pages that have to go.
         cut_archive(&archive.dir, &Arc::new(Database::open(options.address.clone(), PATIENCE_AT_START)?))?;
         crawling.block_on(withdrawals.carry_out());
@@ -242,10 +253,16 @@ fn session(
     let prepared = Prepared::new(&settings, &seeds)?;
     let pauses = Arc::new(PauseLog::open(dir.root(), Clock::system())?);
     let (member, orders) = Member::join(options.address.clone(), &options.name)?;
+    let (longest, timeout) = (settings.limits.max_url_length, settings.fetch.timeout);
+    let intents = Intents::of_worker(dir.root(), member.id(), timeout, longest)
+        .map_err(|source| StoreError::Io { path: dir.root().to_owned(), source })?;
+    let intents = Arc::new(intents);
     let address = options.address.clone().of_worker(member.id());
     let database = Arc::new(Database::open(address, PATIENCE)?);
     let layout = Arc::clone(database.layout());
     let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
+    // What remains of this worker's own file at its end is of partitions that it couldn't end.
+    let mut leaving = Handover::new(&layout, dir.root(), terms.partitions, None);
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
     let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
     for host in prepared.seed_hosts {
@@ -274,6 +291,7 @@ fn session(
         key,
         network: Network::new(fetch, network.handle().clone()),
         pauses,
+        intents,
         deadline: member.deadline(),
         pool,
         addresses,
@@ -290,6 +308,7 @@ fn session(
     let (states, read_states) = unbounded_channel();
     let rounds = Rounds {
         withdrawals: Withdrawals::new(&layout, &archive.dir),
+        handover: Handover::new(&layout, dir.root(), terms.partitions, Some(member.id())),
         carrier: Carrier::new(layout),
         keeper,
         boxes: boxes.clone(),
@@ -338,17 +357,12 @@ fn session(
         Session::Ended(_) => crawling.block_on(moving.finish()),
         Session::Gone => crawling.block_on(moving.stop()),
     }
-    match (&ended, failed) {
-        (_, Some(error)) => {
-            member.leave();
-            Err(error)
-        }
-        (Session::Gone, None) => Ok(ended),
-        (Session::Ended(_), None) => {
-            member.leave();
-            Ok(ended)
-        }
+    if matches!((&ended, &failed), (Session::Gone, None)) {
+        return Ok(ended);
     }
+    member.leave();
+    crawling.block_on(leaving.carry_out());
+    failed.map_or(Ok(ended), Err)
 }
 
 /// A crawl's name in the directories of its workers. The key itself stays in the database.

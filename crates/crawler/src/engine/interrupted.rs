@@ -9,7 +9,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Settlement};
 use crate::intents::{Aim, Intent};
 use crate::pace::{Delay, DelayReason, as_the_site_sees};
-use crate::record::{Decided, Decision, Evidence, Layer, PlainReason, RequestMade};
+use crate::record::{Decided, Decision, Evidence, Layer, PlainReason, RUNS_EARLIER, RequestMade};
 use crate::store::{Store, StoreError};
 
 /// What is known of such a request.
@@ -32,7 +32,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let (until, wait) = self.wait_until_over(id, intent.remaining(boot));
             self.gates.rest_addresses(until);
             self.frontier.count_interrupted(id, intent.aim.is_robots(), until, wait);
-            self.enter_interrupted(&intent, PlainReason::Interrupted, wait, intent.remaining(boot));
+            let made = request(&intent, intent.remaining(boot));
+            self.enter_interrupted(&intent, PlainReason::Interrupted, Some(wait), made, 0);
         }
         Ok(())
     }
@@ -49,7 +50,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let (until, wait) = self.wait_until_over(lease.host, intent.remaining(boot));
             self.frontier.complete(&lease, Settlement::untouched(until, wait).after_request());
             self.frontier.count_interrupted(lease.host, intent.aim.is_robots(), until, wait);
-            self.enter_interrupted(&intent, PlainReason::Stopped, wait, intent.remaining(boot));
+            let made = request(&intent, intent.remaining(boot));
+            self.enter_interrupted(&intent, PlainReason::Stopped, Some(wait), made, 0);
         }
         others
     }
@@ -62,7 +64,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn take_aborted(&self, lease: &Lease) -> Option<Intent> {
-        self.intents.as_ref()?.take_aborted_of(lease.url.host())
+        self.intents.as_ref()?.take_aborted_of(lease.url.host(), self.totals.runs)
     }
 
     /// How long a host waits: until its request must have timed out, and then its delay.
@@ -72,21 +74,32 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         (self.clock.now().mono + as_the_site_sees(length), Delay { length, why: DelayReason::Restart })
     }
 
-    fn enter_interrupted(&mut self, intent: &Intent, reason: PlainReason, wait: Delay, remaining: Duration) {
+    /// Enters a request whose end isn't known. `wait` is how long its host waits for it, `earlier` how many runs before this one it was made.
+    pub(super) fn enter_interrupted(
+        &mut self,
+        intent: &Intent,
+        reason: PlainReason,
+        wait: Option<Delay>,
+        request: RequestMade,
+        earlier: u64,
+    ) {
         self.totals.requests += 1;
         self.touch(64);
-        let words = match &intent.aim {
+        let mut words = match &intent.aim {
             Aim::RobotsOf(origin) => whose(origin),
             Aim::Url | Aim::Robots | Aim::SiteFile => MAY_HAVE_REACHED.to_owned(),
         };
+        if earlier > 0 {
+            words = format!("{words}{RUNS_EARLIER}{earlier}");
+        }
         let layer = match &intent.aim {
             Aim::Robots | Aim::RobotsOf(_) => Layer::Robots,
             Aim::SiteFile => Layer::Consent,
             Aim::Url => Layer::Fetch,
         };
-        let request = request(intent, remaining);
         let clock = request.clock + request.took;
-        let evidence = Evidence::from(wait).with_words(words).with_clock(clock).with_request(Some(request));
+        let evidence = wait.map(Evidence::from).unwrap_or_default();
+        let evidence = evidence.with_words(words).with_clock(clock).with_request(Some(request));
         self.decide(Decision {
             at: self.clock.now().wall,
             url: intent.url.clone(),
@@ -117,7 +130,7 @@ fn request(intent: &Intent, remaining: Duration) -> RequestMade {
 
 impl Aim {
     /// Whether the request was for a robots.txt.
-    fn is_robots(&self) -> bool {
+    pub(super) fn is_robots(&self) -> bool {
         matches!(self, Self::Robots | Self::RobotsOf(_))
     }
 }

@@ -52,6 +52,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let evidence = Evidence { boot, run, ..words.into() };
         self.enter_run(decision, PlainReason::Run, evidence, now);
         self.stay_careful();
+        self.enter_owner()?;
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }
 
@@ -110,6 +111,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if summary.end == End::Complete && summary.queued == 0 {
             self.end_careful();
         }
+        self.remove_owner();
         self.touch(64);
         Ok(())
     }

@@ -34,6 +34,7 @@ mod settlement;
 mod shortage;
 mod sitemaps;
 mod steer;
+mod takeover;
 mod urls_of_pages;
 mod withdraw;
 
@@ -52,6 +53,8 @@ use self::group::Group;
 use self::limits::Limits;
 use self::links::Bounds;
 pub use self::lost::LOST;
+/// The key of `meta` that says that reading a URL ended a process once; of a partition, empty.
+pub const CRASHED: &[u8] = b"crashed";
 pub use self::parts::{EngineParts, PartitionParts};
 pub use self::pool::Pool;
 use self::pool::Pooled;
@@ -65,6 +68,7 @@ use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
 #[cfg(feature = "cluster")]
 pub(crate) use self::steer::{KEY as STEERING, MAX_DELAY};
+use self::takeover::Takeover;
 use self::urls_of_pages::UrlsOfPages;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Totals};
@@ -128,6 +132,8 @@ pub struct Engine<F, S> {
     post: Option<Post>,
     /// What the last owner of the partition may have died of.
     careful: Careful,
+    /// Who has the partition, and who had it when it died.
+    takeover: Takeover,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -149,7 +155,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Self, CommitError> {
         let EngineParts { committer, listener, pauses, intents, orders, skipped_urls, partition } = parts;
         let (intents, left) = intents.unzip();
-        let PartitionParts { post, deadline, allowance, pool, addresses } = partition;
+        let PartitionParts { worker, post, deadline, allowance, pool, addresses } = partition;
         let clock = context.clock;
         let now = clock.now();
         let key = context.pages.key;
@@ -164,8 +170,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 domains.add(host);
             }
         };
+        let takeover = match (&post, worker) {
+            (Some(post), Some(worker)) => {
+                let timeout = intents.as_ref().map(|intents| intents.timeout()).unwrap_or_default();
+                Takeover::of_partition(&**store, (post.part(), worker), totals.runs, timeout, now)?
+            }
+            _ => Takeover::default(),
+        };
         let rest = (totals.runs > 0).then_some(settings.pace.delay);
-        let opening = Opening { now, clock: Some(clock), rest, names: &mut count };
+        let at_work = takeover.at_work;
+        let opening = Opening { now, clock: Some(clock), rest, at_work, names: &mut count };
         let mut frontier = Frontier::reopen(store, settings.frontier, first_gap, key, opening)?;
         for url in record::brought_in(&**store, scope.follows_moved_seeds())? {
             scope.add_seed(&url);
@@ -229,6 +243,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             steers,
             post,
             careful,
+            takeover,
         };
         engine.enter_left(left.unwrap_or_default())?;
         engine.park_slow()?;

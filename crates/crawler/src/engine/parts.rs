@@ -54,6 +54,8 @@ impl<S> std::fmt::Debug for EngineParts<S> {
 /// What one partition of a cluster's crawl has in common with the others; nothing by default, for a crawl that is whole.
 #[derive(Debug, Default)]
 pub struct PartitionParts {
+    /// The number of the worker that owns it.
+    pub worker: Option<i64>,
     /// Takes links to hosts of other partitions, and brings theirs, for which the crawl of the partition waits.
     pub post: Option<Post>,
     /// No host is asked after it. It may be moved on: then the crawl goes on as well. None where nobody else may ask the hosts.

@@ -296,7 +296,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.queue_sitemap(&url, record)?;
                 }
             }
-            Letter::Lost { workers, next } => self.find_lost(workers, next, now)?,
+            Letter::Lost { workers, next } => {
+                if next == 0 {
+                    self.give_up_requests(&workers)?;
+                }
+                self.find_lost(workers, next, now)?;
+            }
+            Letter::InFlight { worker, intents } => self.enter_handed_in(worker, &intents)?,
             Letter::Again(urls) => self.queue_lost(&urls)?,
             Letter::Hop(request) => self.take_hop(request, now)?,
             Letter::HopAnswer(answer) => self.take_hop_answer(answer, now)?,

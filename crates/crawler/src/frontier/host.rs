@@ -326,10 +326,10 @@ impl Host {
     }
 
     /// Lets the host wait for its whole gap from now, at least `delay`, after as long as a server may work on a request that
-    /// the process before this one had under way.
-    pub(crate) fn rest(&mut self, now: Now, delay: Duration) {
+    /// the process before this one had under way: its slowest response took so long, and `at_work` at least.
+    pub(crate) fn rest(&mut self, now: Now, delay: Duration, at_work: Duration) {
         let rest = Delay { length: self.gap.length.max(delay), why: DelayReason::Restart };
-        let worked = Duration::from_millis(self.counts.slowest_ms).min(STILL_AT_WORK);
+        let worked = Duration::from_millis(self.counts.slowest_ms).min(STILL_AT_WORK).max(at_work);
         self.last_end = Some(now.mono + worked);
         if self.not_before < now.mono + worked + rest.length {
             self.not_before = now.mono + worked + rest.length;

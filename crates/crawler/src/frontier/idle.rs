@@ -69,7 +69,7 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             if let Some(delay) = rest {
-                host.rest(now, delay);
+                host.rest(now, delay, self.at_work);
             }
             names(&idle.record.host);
             self.hosts.put_idle(id, &idle.record.host, idle.record.queued(), host.not_before, host.wait.why);
@@ -101,7 +101,8 @@ impl<S: Store> Frontier<S> {
             host.wait.length = host.not_before.saturating_sub(self.opened);
         }
         host.wait.why = slot.why;
-        let worked = Duration::from_millis(idle.record.counts.slowest_ms).min(STILL_AT_WORK);
+        let worked =
+            Duration::from_millis(idle.record.counts.slowest_ms).min(STILL_AT_WORK).max(self.at_work);
         host.last_end = host.last_end.or(self.rested_from.map(|from| from + worked));
         host.parked = (slot.parked || slot.full).then(|| idle.parked().into());
         host.used = true;

@@ -84,6 +84,8 @@ pub struct Opening<'a> {
     /// under way, or answered and not yet on record, to any of them. A server may work on such a request for as long as its
     /// slowest answer took, and not see that nobody waits for it any more: that much is waited for first.
     pub rest: Option<Duration>,
+    /// For how long at least, where it isn't known to whom a request was under way. Counts only with `rest`.
+    pub at_work: Duration,
     /// Called with the name of each host.
     pub names: &'a mut dyn FnMut(&str),
 }
@@ -111,6 +113,8 @@ pub struct Frontier<S> {
     opened: Duration,
     /// The same, if its hosts have to rest from then on.
     rested_from: Option<Duration>,
+    /// How long a request of an earlier process may be under way from then on, at least as far as is known.
+    at_work: Duration,
     /// Hosts with something to do, by when they may be asked. 16 bytes an entry.
     ready: BinaryHeap<Reverse<(ReadyAt, u32, HostId)>>,
     dirty: Vec<HostId>,
@@ -153,7 +157,13 @@ impl<S: Store> Frontier<S> {
         key: FingerprintKey,
         now: Now,
     ) -> Result<Self, StoreError> {
-        let opening = Opening { now, clock: Some(Clock::system()), rest: None, names: &mut |_| {} };
+        let opening = Opening {
+            now,
+            clock: Some(Clock::system()),
+            rest: None,
+            at_work: Duration::ZERO,
+            names: &mut |_| {},
+        };
         Self::reopen(store, limits, first_gap, key, opening)
     }
 
@@ -171,7 +181,7 @@ impl<S: Store> Frontier<S> {
             limits,
             first_gap,
             key,
-            Opening { now, clock: None, rest: None, names: &mut |_| {} },
+            Opening { now, clock: None, rest: None, at_work: Duration::ZERO, names: &mut |_| {} },
         )
     }
 
@@ -183,7 +193,7 @@ impl<S: Store> Frontier<S> {
         key: FingerprintKey,
         opening: Opening<'_>,
     ) -> Result<Self, StoreError> {
-        let Opening { now, clock, rest, names } = opening;
+        let Opening { now, clock, rest, at_work, names } = opening;
         let boot = clock.and_then(|clock| clock.boot());
         let mut frontier = Self {
             clock,
@@ -196,6 +206,7 @@ impl<S: Store> Frontier<S> {
             tokens: 0,
             opened: now.mono,
             rested_from: rest.map(|_| now.mono),
+            at_work,
             ready: BinaryHeap::new(),
             dirty: Vec::new(),
             queued: 0,
@@ -252,7 +263,7 @@ impl<S: Store> Frontier<S> {
         }
         for id in frontier.hosts.ids() {
             if let Some(delay) = rest {
-                frontier.hosts[id].rest(now, delay);
+                frontier.hosts[id].rest(now, delay, at_work);
             }
             frontier.schedule(id);
         }
@@ -295,7 +306,7 @@ impl<S: Store> Frontier<S> {
     /// How long any server may still work on a request of an earlier process.
     pub fn still_at_work(&self) -> Duration {
         let slowest = self.hosts.iter().map(|(_, host)| host.counts.slowest_ms).max();
-        Duration::from_millis(slowest.unwrap_or_default()).min(STILL_AT_WORK)
+        Duration::from_millis(slowest.unwrap_or_default()).min(STILL_AT_WORK).max(self.at_work)
     }
 
     /// The store below.

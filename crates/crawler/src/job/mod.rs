@@ -49,7 +49,7 @@ use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::{self, new_key};
 pub use crate::format::{FORMAT, FormatError, read_key};
-use crate::intents::Intents;
+use crate::intents::{self, Intents};
 use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::neighbours::Area;
 use crate::origin_cache::OriginCache;
@@ -342,8 +342,8 @@ impl Job {
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let (timeout, longest) = (settings.fetch.timeout, settings.limits.max_url_length);
-        let (intents, left) = Intents::open(dir.root(), timeout, longest)?;
-        let intents = Arc::new(intents);
+        let left = intents::left(dir.root())?;
+        let intents = Arc::new(Intents::new(dir.root(), timeout, longest));
         // Pages are fetched again whose bodies were lost, in a power failure or with the disk of a worker.
         let has_lost = store.get(Tree::Meta, LOST)?.is_some();
         let context = Arc::new(VisitContext {

@@ -125,7 +125,20 @@ impl Decision {
     pub fn begins_a_run(&self) -> bool {
         self.layer == Layer::Stop && matches!(self.decision, Decided::Started | Decided::Resumed)
     }
+
+    /// How many runs before the one in which it was entered the request of this entry was made: an owner of a partition died, and it was known only
+    /// later what that one had in flight. 0 for all other entries.
+    pub fn runs_earlier(&self) -> u32 {
+        if self.decision != Decided::Interrupted {
+            return 0;
+        }
+        let words = self.evidence.words.as_deref().unwrap_or_default();
+        words.rsplit_once(RUNS_EARLIER).and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    }
 }
+
+/// How the words of an entry say how many runs were begun since its request was made; the number follows.
+pub(crate) const RUNS_EARLIER: &str = "; runs begun since: ";
 
 /// Evidence of an entry for a seed that the settings leave out.
 pub(crate) const A_SEED: &str = "a seed";

@@ -1,5 +1,6 @@
 //! The records of a crawl's database, each with its schema version `v`.
 
+mod dead_owner;
 mod decided;
 mod decision;
 mod due;
@@ -26,8 +27,10 @@ mod withdrawal;
 mod withheld;
 mod words;
 
+pub use self::dead_owner::DeadOwner;
+pub(crate) use self::dead_owner::OWNER;
 pub use self::decided::Decided;
-pub(crate) use self::decision::A_SEED;
+pub(crate) use self::decision::{A_SEED, RUNS_EARLIER};
 pub use self::decision::{Decision, Layer};
 pub(crate) use self::due::{due_key, read_due_key};
 pub use self::effects::EffectsTaken;

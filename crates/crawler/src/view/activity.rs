@@ -188,7 +188,8 @@ impl Requests {
                 self.last = self.last.map(|last| last.max(at)).or(Some(at));
                 self.delays.add(&made.gap_reason);
                 self.steps.add(made);
-                self.times.push(host_mark(&decision.host), self.run, made)?;
+                let run = self.run.saturating_sub(u64::from(decision.runs_earlier()));
+                self.times.push(host_mark(&decision.host), run, made)?;
             }
         }
         Ok(())

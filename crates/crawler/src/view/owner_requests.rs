@@ -39,6 +39,7 @@ impl View {
                     }
                     _ => {}
                 }
+                let earlier = u64::from(decision.runs_earlier());
                 let Some(made) = decision.evidence.request else { continue };
                 report.recorded_requests += 1;
                 let is_interrupted = decision.decision == Decided::Interrupted;
@@ -47,7 +48,7 @@ impl View {
                 let at = Moment(started);
                 report.first_request = report.first_request.map(|first| first.min(at)).or(Some(at));
                 report.last_request = report.last_request.map(|last| last.max(at)).or(Some(at));
-                requests.push(0, run, &made)?;
+                requests.push(0, run.saturating_sub(earlier), &made)?;
                 met.push_parts(&[&url, &time_key(started), &[REQUESTED]])?;
                 if !is_interrupted {
                     slow(&mut report.slowest, decision.url, took, started);

@@ -25,6 +25,8 @@ const ANSWER: Duration = Duration::from_millis(30);
 pub(crate) struct Seen {
     /// How often each page was asked for.
     pub(crate) pages: BTreeMap<String, u32>,
+    /// How often each host was asked, for whatever.
+    pub(crate) requests: BTreeMap<String, u64>,
     /// Requests while another one was under way.
     pub(crate) overlaps: Vec<String>,
     /// Requests before the gap was over, with the time since the last answer.
@@ -67,6 +69,8 @@ struct Words {
     changing: Option<usize>,
     /// The gap that the sites want, where it isn't [`GAP`].
     gap: Option<Duration>,
+    /// How long an answer takes for a robots.txt, and for a page, where that isn't [`ANSWER`].
+    answers: Option<(Duration, Duration)>,
     /// Each page names another one of its site, [`COPY`] and its number, and all of these have the same body.
     has_copies: bool,
 }
@@ -172,6 +176,11 @@ impl Judge {
         Self::start_with(&Words { gap: Some(gap), ..Words::default() })
     }
 
+    /// Sites that take so long to answer for a robots.txt, and for a page.
+    pub(crate) fn slow(robots: Duration, page: Duration) -> Self {
+        Self::start_with(&Words { answers: Some((robots, page)), ..Words::default() })
+    }
+
     /// Sites of which one, by its number, has other pages each time.
     pub(crate) fn changing(site: usize) -> Self {
         Self::start_with(&Words { changing: Some(site), ..Words::default() })
@@ -245,6 +254,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         {
             let mut seen = seen.lock().unwrap();
             seen.times.push(Instant::now());
+            *seen.requests.entry(host.clone()).or_default() += 1;
             let (busy, last) = seen.address;
             if busy > 0 {
                 seen.address_overlaps.push(url.clone());
@@ -287,7 +297,8 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
                 }
             }
         }
-        wait(ANSWER);
+        let (robots, page_answer) = words.answers.unwrap_or((ANSWER, ANSWER));
+        wait(if path == "/robots.txt" { robots } else { page_answer });
         let elsewhere = moved_to(site_of(&host)).filter(|_| words.is_moved && path == "/robots.txt");
         let location = elsewhere.map(|to| format!("location: http://s{to}.test/robots-of-{host}\r\n"));
         let location = location.unwrap_or_default();

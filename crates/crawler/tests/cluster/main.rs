@@ -11,6 +11,7 @@ mod databases;
 mod equal_bodies;
 mod faults;
 mod forget;
+mod in_flight;
 mod judge;
 mod limits;
 mod lost;

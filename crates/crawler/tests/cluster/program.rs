@@ -58,7 +58,9 @@ pub(crate) fn init_at(url: &str, judge: &Judge, delay: Duration, options: &[&str
         "16",
     ];
     let usual: &[&str] = if options.contains(&"--lease") { &[] } else { &["--lease", &lease] };
-    let made = run(&[&args, usual, options].concat());
+    // For as long the hosts of a worker rest that was killed.
+    let timeout: &[&str] = if options.contains(&"--timeout") { &[] } else { &["--timeout", "4s"] };
+    let made = run(&[&args, usual, timeout, options].concat());
     assert!(made.status.success(), "{}", text(&made));
 }
 

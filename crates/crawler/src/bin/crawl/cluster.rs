@@ -393,7 +393,9 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         | ExportError::NoArchive { .. }
         | ExportError::NoDir(_)
         | ExportError::OtherCrawl(_)
-        | ExportError::Transfer(TransferError::Losing) => Stop::new(exit::USAGE, with_causes(&error)).into(),
+        | ExportError::Transfer(TransferError::Losing | TransferError::Entering) => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
         _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
     })?;
     let next = if args.copy {
@@ -461,6 +463,10 @@ fn object(status: &Status) -> serde_json::Value {
         .withdrawals
         .iter()
         .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures, "files": due.files}));
+    let unknown = status
+        .requests_unknown
+        .iter()
+        .map(|of| json!({"worker": of.id, "name": of.name, "partitions": of.partitions, "lost": of.is_lost}));
     let databases = status
         .databases
         .iter()
@@ -471,7 +477,7 @@ fn object(status: &Status) -> serde_json::Value {
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
         "longest": longest.collect::<Vec<_>>(), "standbys": standbys.collect::<Vec<_>>(),
-        "withdrawals": withdrawals.collect::<Vec<_>>(), "steering": status.steering, "databases": databases.collect::<Vec<_>>(),
+        "withdrawals": withdrawals.collect::<Vec<_>>(), "requests_unknown": unknown.collect::<Vec<_>>(), "steering": status.steering, "databases": databases.collect::<Vec<_>>(),
     })
 }
 
@@ -551,6 +557,23 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
                 "{what} to be removed from the archive that was imported: link its files into `warc` of a worker"
             )?;
         }
+    }
+    for of in &status.requests_unknown {
+        let name = of.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
+        let worker = match of.id {
+            0 => "a worker that died before the crawl was moved".to_owned(),
+            id => format!("worker {id} ({name})"),
+        };
+        let until = if of.is_lost {
+            "its directory is lost"
+        } else {
+            "start a worker with its directory to have them entered"
+        };
+        writeln!(
+            text,
+            "{worker} didn't give back {}: requests that it had in flight may be missing from the ledger; {until}",
+            count(of.partitions, "partition")
+        )?;
     }
     for part in &status.longest {
         let owner = part.owner.map_or_else(|| "no worker".to_owned(), |owner| format!("worker {owner}"));

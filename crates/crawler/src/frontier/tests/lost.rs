@@ -11,7 +11,7 @@ fn reopened(
     rest: Option<Duration>,
     most: usize,
 ) -> Result<Frontier<MemoryStore>, StoreError> {
-    let opening = Opening { now: now(5_000), clock: None, rest, names: &mut |_| {} };
+    let opening = Opening { now: now(5_000), clock: None, rest, at_work: Duration::ZERO, names: &mut |_| {} };
     let limits = FrontierLimits { hosts_in_memory: most, ..FrontierLimits::default() };
     Frontier::reopen(store, limits, delay(Duration::ZERO), KEY, opening)
 }

@@ -257,7 +257,13 @@ fn waits(frontier: &mut Frontier<MemoryStore>, clock: Clock) -> u64 {
 /// Takes a frontier up in a new process.
 fn open_in(store: &Arc<MemoryStore>, clock: Clock) -> Frontier<MemoryStore> {
     let gap = delay(Duration::ZERO);
-    let opening = Opening { now: clock.now(), clock: Some(clock), rest: None, names: &mut |_| {} };
+    let opening = Opening {
+        now: clock.now(),
+        clock: Some(clock),
+        rest: None,
+        at_work: Duration::ZERO,
+        names: &mut |_| {},
+    };
     Frontier::reopen(store, FrontierLimits::default(), gap, KEY, opening).unwrap()
 }
 

@@ -37,16 +37,23 @@ fn a_host_rests_for_what_its_server_may_work_on_and_its_whole_gap() {
         let mut host = host();
         host.counts.slowest_ms = slowest_ms;
         (host.not_before, host.wait) = (at(not_before), delay(secs(1)));
-        host.rest(now, secs(least));
+        host.rest(now, secs(least), Duration::ZERO);
         assert_eq!(host.not_before, at(expected), "{slowest_ms} {least} {not_before}");
         assert_eq!(host.last_end, Some(secs(1_000) + at(slowest_ms.min(30_000))));
         let waits_longer = not_before > 1_006_500;
         assert_eq!(host.wait.why == DelayReason::Restart, !waits_longer, "{not_before}");
     }
+    // Where nobody knows whether it was asked, it rests as long as a request may take.
+    for (slowest_ms, at_work, expected) in [(0, 60_000, 1_065_000), (1_500, 1_000, 1_006_500)] {
+        let mut host = host();
+        host.counts.slowest_ms = slowest_ms;
+        host.rest(now, secs(0), at(at_work));
+        assert_eq!(host.not_before, at(expected), "{slowest_ms} {at_work}");
+    }
     // A wait that ends at that moment says why already.
     let mut host = host();
     host.not_before = secs(1_005);
-    host.rest(now, secs(0));
+    host.rest(now, secs(0), Duration::ZERO);
     assert_eq!(host.wait.why, DelayReason::Configured);
 }
 
@@ -370,7 +377,8 @@ fn the_names_of_all_hosts_are_said_once_whatever_the_store_has_of_them() {
     assert!(stored(Tree::IdleHosts) > 0 && stored(Tree::Hosts) > 0 && stored(Tree::Journal) > 0);
     let mut names = Vec::new();
     let mut note = |name: &str| names.push(name.to_owned());
-    let opening = Opening { now: now(1_000), clock: None, rest: None, names: &mut note };
+    let opening =
+        Opening { now: now(1_000), clock: None, rest: None, at_work: Duration::ZERO, names: &mut note };
     let gap = delay(Duration::ZERO);
     Frontier::reopen(&store, FrontierLimits::default(), gap, KEY, opening).unwrap();
     names.sort();
