@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Engine;
 use super::aside::Asides;
 use super::records::Records;
 use super::settlement::{self, Facts, FollowUp, Rules, Settled, origin_host};
+use super::{CRASHED, Engine};
 use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
+use crate::error_kind::ErrorKind;
 use crate::event::CrawlEvent;
 use crate::fetch::{DnsAnswer, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Via, Work};
@@ -18,7 +19,7 @@ use crate::record::{
     Decided, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvidence,
 };
 use crate::robots_cache::Entry;
-use crate::store::Store;
+use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Captured, Event, Outcome, Visited};
 use crate::warc::{self, Encoded};
@@ -181,12 +182,27 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             FollowUp::Aside(item, why) => self.set_aside(lease, item, &why, now),
             FollowUp::Addresses(found) => self.gates.located(&mut self.frontier, lease.host, found, now),
             FollowUp::Sitemap { record, event, again } => {
+                if record.is_crashed() {
+                    self.note_crash();
+                }
                 self.sitemap_over(lease, *record, event, again, request)?;
             }
             FollowUp::Page(visited, refused) => self.page(lease, *visited, refused, now)?,
-            FollowUp::Failed(record) => self.store_failure(lease, *record),
+            FollowUp::Failed(record) => {
+                if record.error.as_deref() == Some(ErrorKind::Crashed.as_str()) {
+                    self.note_crash();
+                }
+                self.store_failure(lease, *record);
+            }
         }
         Ok(())
+    }
+
+    /// Notes for the workers of a cluster that reading a URL ended a process: whether it was read since, its record says.
+    fn note_crash(&mut self) {
+        if self.post.is_some() {
+            self.frontier.put(Tree::Meta, CRASHED.to_vec(), Vec::new());
+        }
     }
 
     /// Takes in what a robots.txt came to, and lets the visits go on that wait for it. `at` is what was to be asked for.

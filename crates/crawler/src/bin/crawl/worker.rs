@@ -18,6 +18,9 @@ use crate::exit::{self, Stop};
 use crate::run::PROGRAM;
 use crate::terminal::Console;
 
+/// The reason of URLs whose reading ended a process, as outputs have it.
+const CRASHED: &str = "crashed";
+
 /// Calls of `tell`, one a second, from one line of progress to the next.
 const EVERY: u32 = 10;
 
@@ -117,15 +120,26 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
 fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
     let status = cluster::status(database).map_err(|error| database_error(&error))?;
     let remain = "the crawl has ended, with URLs that remain; `crawl cluster resume DATABASE` continues it";
+    let crashed = "the crawl has ended, but reading some URLs ended a process; `crawl cluster resume DATABASE --retry-crashed` tries them again";
     Ok(if let Some(limit) = &status.limit {
         (exit::LIMIT, format!("limit reached: {limit}"))
     } else if status.totals.pages == 0 {
         (exit::NO_SEED, "no seed could be crawled".to_owned())
     } else if status.queued > 0 {
         (exit::REMAINING, remain.to_owned())
+    } else if status.has_crashed && has_urls_that_crashed(database)? {
+        (exit::REMAINING, crashed.to_owned())
     } else {
         (exit::COMPLETE, "the crawl is complete".to_owned())
     })
+}
+
+/// Whether there are URLs whose reading ended a process, and that weren't read since. Cost: all records are read, so it is only asked where there were any.
+fn has_urls_that_crashed(database: &Address) -> anyhow::Result<bool> {
+    let views = crate::database::snapshot_views(database)?;
+    let summary =
+        crawler::view::summary_of(&views, false).map_err(|error| crate::exit::view_error(&error))?;
+    Ok(summary.sitemaps_crashed > 0 || summary.skipped.iter().any(|reason| reason.what == CRASHED))
 }
 
 fn progress(figures: &Figures) -> String {
