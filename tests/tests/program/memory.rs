@@ -138,7 +138,8 @@ impl Value {
             gzip.finish()
         };
         let entries = |numbers: Range<u32>, value: &str| -> String {
-            numbers.map(|n| format!("<url><loc>http://{host}/{n}{value}</loc></url>")).collect()
+            let entry = |n| format!("<url><loc>http://{host}/{n}{value}</loc></url>");
+            numbers.map(entry).collect::<Vec<_>>().concat()
         };
         let head = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">";
         let all = match self {
