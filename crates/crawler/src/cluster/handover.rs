@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::Error;
-
-use super::connection::{Connection, Link};
+use super::connection::{Connection, Error, Link};
 use super::layout::Layout;
 use super::sent::pack_letters;
 use super::store::behind;

@@ -478,7 +478,8 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
         let partitions = layout.parts(place).count() as u64;
         status.databases.push((address.to_string(), partitions));
         let totals = add_database(connection, &mut status, &mut workers, &mut due).await.map_err(failed)?;
-        for of in handover::left(connection).await.map_err(failed)? {
+        let left = handover::left(connection).await;
+        for of in left.map_err(|error| ClusterError::server("read the crawl's state", address, error))? {
             if !workers.contains_key(&of.worker) {
                 *unknown.entry((of.worker, of.is_lost)).or_insert(0_u64) += 1;
             }

@@ -127,7 +127,7 @@ fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
         (exit::NO_SEED, "no seed could be crawled".to_owned())
     } else if status.queued > 0 {
         (exit::REMAINING, remain.to_owned())
-    } else if status.has_crashed && has_urls_that_crashed(database)? {
+    } else if status.has_crashed && has_urls_that_crashed(database, status.totals.runs)? {
         (exit::REMAINING, crashed.to_owned())
     } else {
         (exit::COMPLETE, "the crawl is complete".to_owned())
@@ -135,10 +135,10 @@ fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
 }
 
 /// Whether there are URLs whose reading ended a process, and that weren't read since. Cost: all records are read, so it is only asked where there were any.
-fn has_urls_that_crashed(database: &Address) -> anyhow::Result<bool> {
+fn has_urls_that_crashed(database: &Address, runs: u64) -> anyhow::Result<bool> {
     let views = crate::database::snapshot_views(database)?;
     let summary =
-        crawler::view::summary_of(&views, false).map_err(|error| crate::exit::view_error(&error))?;
+        crawler::view::summary_of(&views, false, runs).map_err(|error| crate::exit::view_error(&error))?;
     Ok(summary.sitemaps_crashed > 0 || summary.skipped.iter().any(|reason| reason.what == CRASHED))
 }
 
