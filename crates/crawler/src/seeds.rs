@@ -94,7 +94,7 @@ pub fn without_passwords(place: &Path) -> PathBuf {
         Ok(_) => Cow::from(word),
         Err(_) => without_secrets(word),
     });
-    Vec::from_iter(words).join(" ").into()
+    words.collect::<Vec<_>>().join(" ").into()
 }
 
 /// Reads a seed file, or standard input for `-`; URLs, with blanks between them, are their own list. A list of bad lines alone is no error here: see [`SeedList::seeds`].

@@ -13,8 +13,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::ANSWER;
 use crate::causes::Cause;
+
+/// How long a database may take to answer before it counts as silent: to open a connection, and to say that it is still at work on a statement.
+pub const ANSWER: Duration = Duration::from_secs(4);
 
 /// Why a URL isn't the address of a database.
 #[derive(Debug, thiserror::Error)]

@@ -13,10 +13,8 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Statement};
 
 use super::Address;
+use super::address::ANSWER;
 use crate::clock;
-
-/// How long a database may take to answer before it counts as silent: to open a connection, and to say that it is still at work on a statement.
-pub const ANSWER: Duration = Duration::from_secs(4);
 
 /// The longest time between two questions whether the server still works on a statement.
 const PROBES: Duration = Duration::from_secs(8);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::error::SqlState;
 
-use super::connection::{ANSWER, Connection, Error, Link};
+use super::address::ANSWER;
+use super::connection::{Connection, Error, Link};
 use super::database::runtime;
 use super::layout::{Layout, open_all};
 use super::observer::Observer;

@@ -61,11 +61,12 @@ mod worker;
 mod written;
 
 pub use self::add::{AddError, Added, add};
+pub use self::address::ANSWER;
 pub use self::address::{Address, AddressError};
 pub use self::archive::ArchiveError;
 pub use self::archive_place::{ArchivePlace, ArchivePlaceError, Bucket};
 pub use self::at_rest::AtRestError;
-pub use self::connection::{ANSWER, Silence};
+pub use self::connection::Silence;
 pub use self::database::Database;
 pub use self::export::{Continued, ExportError, export};
 pub use self::forget::{ForgetError, Forgot, forget};

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
+use super::address::ANSWER;
 use super::addresses::AddressKeeper;
 use super::archive::{self, Archive, Moving};
-use super::connection::ANSWER;
 use super::handover::Handover;
 use super::limits::{Keeper, Limits, Reached};
 use super::mail::{self, Carrier};

@@ -142,8 +142,8 @@ mod tests {
         SitemapSummary::from(record).note()
     }
 
-    fn says(what: &str) -> Option<String> {
-        Some(format!("sitemap http://a.test/s.xml {what}: x"))
+    fn says(what: &str) -> String {
+        format!("sitemap http://a.test/s.xml {what}: x")
     }
 
     #[test]
@@ -154,10 +154,10 @@ mod tests {
             })
         };
         let (read, failed) = (SitemapState::Read, SitemapState::Failed);
-        assert_eq!(note(read, Some(200), true), says("couldn't be read to its end"));
-        assert_eq!(note(failed, Some(200), true), says("couldn't be read"));
+        assert_eq!(note(read, Some(200), true), Some(says("couldn't be read to its end")));
+        assert_eq!(note(failed, Some(200), true), Some(says("couldn't be read")));
         for status in [Some(503), Some(429), Some(302), None] {
-            assert_eq!(note(failed, status, false), says("couldn't be fetched"), "{status:?}");
+            assert_eq!(note(failed, status, false), Some(says("couldn't be fetched")), "{status:?}");
         }
         // What answers for a URL that nobody calls a sitemap.
         assert_eq!(note(failed, Some(200), false), None);
@@ -184,7 +184,8 @@ mod tests {
                 let note = note(found, speaks_for, |record| {
                     (record.state, record.status) = (SitemapState::Failed, Some(status));
                 });
-                let expected = (is_named || status == 429).then(|| says("couldn't be fetched")).flatten();
+                let expected =
+                    (is_named || status == 429).then(|| Some(says("couldn't be fetched"))).flatten();
                 assert_eq!(note, expected, "{found:?} {speaks_for:?} {status}");
             }
         }

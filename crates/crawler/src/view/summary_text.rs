@@ -54,7 +54,7 @@ impl Summary {
                 what: limit_in_words(what).map_or_else(|| what.clone(), |words| format!("{words} ({what})")),
                 count: *count,
             });
-            page.counts("Limits reached", &Vec::from_iter(limits))?;
+            page.counts("Limits reached", &limits.collect::<Vec<_>>())?;
         }
         page.counts("Latest robots.txt by origin", &self.robots)?;
         self.sitemaps(&mut page)?;

@@ -210,7 +210,7 @@ fn waiting(waiting: &[(DelayReason, u64)]) -> String {
     let verb = if *hosts == 1 { "waits" } else { "wait" };
     let first = format!("{} {verb} for {}", count(*hosts, "host"), why.awaited());
     let others = others.iter().map(|(why, hosts)| format!("{hosts} for {}", why.awaited()));
-    Vec::from_iter(std::iter::once(first).chain(others)).join(", ")
+    std::iter::once(first).chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// A text cut to a number of columns, with dots where it was cut.

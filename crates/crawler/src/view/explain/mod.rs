@@ -15,6 +15,7 @@ use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use self::commands::in_cluster;
+use self::now::ScopeNow;
 use self::words::Facts;
 use super::ledger::ledger_row;
 use super::moment::Moment;
@@ -126,10 +127,10 @@ impl View {
         let settings = self.crawl_settings();
         let robots = self.robots_now(url, settings.as_ref())?;
         let host = self.host_now(url)?;
-        let is_in_scope =
-            |depth| self.scope_now(url, depth, settings.as_ref()).map(|scope| scope == Some(None));
+        // However deep: what was too deep is another matter.
+        let is_in_scope = self.scope_now(url, 0, settings.as_ref())? == ScopeNow::Inside;
         let is_allowed = robots.as_ref().is_some_and(|robots| robots.allowed);
-        let skip = governing(&decisions, is_allowed, is_in_scope(0)?).cloned();
+        let skip = governing(&decisions, is_allowed, is_in_scope).cloned();
         let skip = match skip {
             None if record.is_none() && queued.is_none() => self.not_listed(url)?,
             known => known,
@@ -176,8 +177,8 @@ impl View {
             found,
             redirects,
             robots,
-            is_scope_known: scope.is_some(),
-            scope: scope.flatten(),
+            is_scope_known: scope != ScopeNow::Unknown,
+            scope: scope.outside(),
             host,
             change: Vec::new(),
             is_of_cluster: false,
@@ -304,7 +305,7 @@ impl View {
     }
 }
 
-/// The skip that stands between a URL and its request. A URL may be found by several links, each judged on its own: by the link itself, the scope, the
+/// The skip that keeps a URL from its request. A URL may be found by several links, each judged on its own: by the link itself, the scope, the
 /// limits, and robots.txt last. The link that got furthest is the one with the least against it, so what would let that one through lets the URL
 /// through. What no longer holds, since robots.txt or the scope has changed, counts least.
 fn governing(decisions: &[(u64, Decision)], is_allowed: bool, is_in_scope: bool) -> Option<&Decision> {

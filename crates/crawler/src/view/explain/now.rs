@@ -82,6 +82,30 @@ impl Hints {
     }
 }
 
+/// Whether a URL lies in the crawl's scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScopeNow {
+    /// The settings or seeds aren't stored.
+    Unknown,
+    Inside,
+    /// Why it doesn't.
+    Outside(LinkOutcome),
+}
+
+impl ScopeNow {
+    fn of(outcome: Option<LinkOutcome>) -> Self {
+        outcome.map_or(Self::Inside, Self::Outside)
+    }
+
+    /// Why it lies outside, as records name it.
+    pub(super) fn outside(self) -> Option<String> {
+        match self {
+            Self::Outside(outcome) => Some(outcome.as_str().to_owned()),
+            Self::Unknown | Self::Inside => None,
+        }
+    }
+}
+
 /// The state of a host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostNow {
@@ -147,24 +171,23 @@ impl View {
         }))
     }
 
-    /// Why a URL at this depth lies outside: `Some(None)` if it doesn't, none if that is unknown.
+    /// Whether a URL at this depth lies in the crawl's scope.
     pub(super) fn scope_now(
         &self,
         url: &CrawlUrl,
         depth: u32,
         settings: Option<&Settings>,
-    ) -> Result<Option<Option<String>>, ViewError> {
-        let Some(scope) = self.scope_of(settings)? else { return Ok(None) };
+    ) -> Result<ScopeNow, ViewError> {
+        let Some(scope) = self.scope_of(settings)? else { return Ok(ScopeNow::Unknown) };
         let outcome = scope.judge(url, depth);
         if matches!(outcome, Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath)) {
             for moved in moved_seeds(self.store()) {
                 if moved?.1.to == url.as_str() {
-                    let outcome = scope.judge_moved_seed(url, depth);
-                    return Ok(Some(outcome.map(|outcome| outcome.as_str().to_owned())));
+                    return Ok(ScopeNow::of(scope.judge_moved_seed(url, depth)));
                 }
             }
         }
-        Ok(Some(outcome.map(|outcome| outcome.as_str().to_owned())))
+        Ok(ScopeNow::of(outcome))
     }
 
     /// Whether the user gave it as a seed.

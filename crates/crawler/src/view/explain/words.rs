@@ -563,13 +563,13 @@ fn with_directory(text: &str, dir: &str) -> String {
         let is_command = index % 2 == 1 && part.starts_with("crawl ");
         if is_command {
             let words = part.split(' ').map(|word| if word == "DIR" { dir } else { word });
-            Vec::from_iter(words).join(" ")
+            words.collect::<Vec<_>>().join(" ")
         } else {
             part.replace("DIR/crawl.toml", &format!("{dir}/crawl.toml"))
         }
     };
     // Every other part is between backticks.
-    Vec::from_iter(text.split('`').enumerate().map(named)).join("`")
+    text.split('`').enumerate().map(named).collect::<Vec<_>>().join("`")
 }
 
 /// The network that the address guard says would have to be allowed.

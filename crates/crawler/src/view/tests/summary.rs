@@ -122,7 +122,9 @@ fn limits_are_counted_by_the_names_of_their_keys() {
             counted("page.metas", 1),
         ]
     );
-    assert!(printed(&summary).contains("Limits reached\n         2  limits.max_links_per_page\n"));
+    assert!(printed(&summary).contains(
+        "Limits reached\n         2  pages had more links than were read (limits.max_links_per_page)\n"
+    ));
 }
 
 #[test]
