@@ -529,7 +529,7 @@ fn a_running_crawl_is_followed_and_steered_and_its_end_is_reported() {
     let signature = signature.expect("a signature");
     let origin = format!("Origin: http://127.0.0.1:{port}\r\n");
     let paused = post(port, "/control", &origin, &format!("signature={signature}&action=pause")).expect(200);
-    assert!(paused.body.contains("is paused"), "{}", paused.body);
+    assert!(paused.body.contains("All hosts are paused"), "{}", paused.body);
     let done = post(port, "/api/v1/control", "", "action=continue").expect(200).json();
     check(&api, "/api/v1/control", "post", "200", &done);
     let shorter = post(port, "/api/v1/control", "", "action=delay&delay=1ms").expect(400).json();

@@ -265,6 +265,7 @@ fn the_coverage_of_a_host_names_its_sitemaps_that_are_not_read_whole() {
         sorted(notes),
         [
             "sitemap http://a.test/maps/cut couldn't be read to its end: broken: it ends unexpectedly",
+            "sitemap http://a.test/maps/gone couldn't be fetched: http_404",
             "sitemap http://a.test/maps/half couldn't be read: broken: incomplete deflate stream",
             "sitemap http://a.test/maps/html couldn't be read: not a sitemap",
         ]
