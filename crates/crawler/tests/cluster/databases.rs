@@ -70,7 +70,7 @@ fn a_crawl_in_two_databases_is_one_crawl() {
         found["databases"].as_array().unwrap().iter().map(|of| of["partitions"].as_u64().unwrap()).collect();
     assert_eq!(
         (counts, found["partitions"].as_u64(), found["queued"].as_u64()),
-        (vec![8, 8], Some(16), Some(0))
+        (vec![8, 8], Some(16), Some(1))
     );
     expect_refused(&["cluster", "status", &second], "is a further database of a crawl");
     expect_refused(
