@@ -41,7 +41,7 @@ fn a_host_of_ipv6_alone_on_a_machine_without_ipv6_keeps_no_crawl_for_ever() {
     output.expect(4);
     let ledger = scene.table("ledger");
     let asked: Vec<_> = ledger.iter().filter(|row| !row["evidence"]["request"].is_null()).collect();
-    assert_eq!(asked.len(), 1, "robots.txt, once, and then it is waited for: {ledger:#?}");
+    assert_eq!(asked.len(), 3, "robots.txt, as often as a page, and then it is waited for: {ledger:#?}");
     let errors = scene.table("errors");
     assert_eq!(errors.len(), 1);
     assert_eq!((&errors[0]["kind"], &errors[0]["url"]), (&"connection".into(), &"http://six.test/".into()));
