@@ -114,7 +114,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 }
 
 /// The record of a request whose end isn't known; it may last for `remaining` longer.
-fn request(intent: &Intent, remaining: Duration) -> RequestMade {
+pub(super) fn request(intent: &Intent, remaining: Duration) -> RequestMade {
     let gap = intent.gap();
     RequestMade {
         started: intent.started(),

@@ -4,10 +4,9 @@
 //! for as long as a request may take. When the dead worker is started again with its directory, it sends what its file has as a letter, and the
 //! requests are entered that aren't on record. Until then a [`DeadOwner`] says that some may be missing.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, interrupted};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
@@ -110,18 +109,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
 /// The record of a request of a run that is over.
 fn made(intent: &Intent, now: Now) -> RequestMade {
-    let gap = intent.gap();
     let passed = Duration::try_from(now.wall.duration_since(intent.started())).unwrap_or_default();
-    RequestMade {
-        started: intent.started(),
-        took: passed.min(intent.timeout()),
-        clock: intent.clock(),
-        status: None,
-        bytes: 0,
-        gap: gap.length,
-        gap_reason: Cow::Borrowed(gap.why.as_str()),
-        address: intent.address,
-    }
+    interrupted::request(intent, intent.timeout().saturating_sub(passed))
 }
 
 /// Those of these requests that a dead owner didn't put on record.
