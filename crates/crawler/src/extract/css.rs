@@ -3,6 +3,8 @@
 //! Source: CSS Syntax Module Level 3 for the tokens, CSS Cascading and Inheritance Level 5 section 2 (`@import`), CSS Fonts Level 4 section
 //! 4.3 (`src` of `@font-face`), CSS Images Level 4 section 2 (`url()` and `image-set()`).
 
+use std::collections::HashSet;
+
 use cssparser::{EncodingSupport, ParseError, Parser, Token, stylesheet_encoding};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -91,7 +93,10 @@ pub fn style_sheet(input: &ExtractInput<'_>) -> (Vec<Link>, Vec<LimitHit>) {
     let text = text(input);
     addresses(&text, &mut |kind, address| sheet.add_style_address(kind, address));
     // The query of an address is written in UTF-8, whatever the encoding of the sheet (CSS Values Level 4 section 4.5).
-    let links = resolve::links(&mut sheet, input.url, UTF_8, input.limits.link_bytes);
+    let mut links = resolve::links(&mut sheet, input.url, UTF_8, input.limits.link_bytes);
+    // One URL may be written in several ways.
+    let mut seen = HashSet::new();
+    links.retain(|link| seen.insert((link.kind, link.target.clone())));
     (links, sheet.limits_hit)
 }
 
@@ -308,7 +313,8 @@ mod tests {
     #[test]
     fn addresses_of_a_sheet_are_resolved_against_the_sheet() {
         let css = b"a{background:url(../i/a.png)} b{background:url(../i/a.png#f)} c{background:url(data:image/png;base64,AA)}
-            d{background:url(//cdn.test/x)} e{background:url(#here)} f{background:url()} @import 'b.css';";
+            d{background:url(//cdn.test/x)} e{background:url(#here)} f{background:url()} @import 'b.css';
+            g{background:url(/i/a.png)}";
         assert_eq!(
             links(css, "text/css"),
             ["http://a.test/i/a.png", "http://cdn.test/x", "http://a.test/css/b.css"],
