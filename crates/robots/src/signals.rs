@@ -34,6 +34,9 @@ pub struct Signals {
     clean_params: Vec<CleanParam>,
     hosts: Vec<String>,
     licenses: Vec<String>,
+    /// The number of the line of each, from 1.
+    #[serde(skip)]
+    license_lines: Vec<u32>,
     comments: Vec<String>,
 }
 
@@ -172,6 +175,11 @@ impl Signals {
         &self.licenses
     }
 
+    /// Returns the numbers of the lines, from 1, of [`licenses`](Self::licenses), in the same order.
+    pub fn license_lines(&self) -> &[u32] {
+        &self.license_lines
+    }
+
     /// Returns the `Comment` lines of our group: they address the operator of the crawl.
     pub fn comments(&self) -> &[String] {
         &self.comments
@@ -192,6 +200,7 @@ impl Signals {
             + self.clean_params.iter().map(CleanParam::memory).sum::<usize>()
             + memory::texts(&self.hosts, self.hosts.capacity())
             + memory::texts(&self.licenses, self.licenses.capacity())
+            + memory::list::<u32>(self.license_lines.capacity())
             + memory::texts(&self.comments, self.comments.capacity())
     }
 
@@ -223,7 +232,12 @@ impl Signals {
                         .extend(clean.filter(|clean| room.take(size_of::<CleanParam>() + clean.memory())));
                 }
                 Field::Host if !value.is_empty() => signals.hosts.extend(text(room)),
-                Field::License if !value.is_empty() => signals.licenses.extend(text(room)),
+                Field::License if !value.is_empty() => {
+                    if let Some(url) = text(room) {
+                        signals.licenses.push(url);
+                        signals.license_lines.push(number);
+                    }
+                }
                 Field::Comment if !value.is_empty() => signals.comments.extend(text(room)),
                 _ => {}
             }
@@ -242,6 +256,7 @@ impl Signals {
         self.clean_params.shrink_to_fit();
         self.hosts.shrink_to_fit();
         self.licenses.shrink_to_fit();
+        self.license_lines.shrink_to_fit();
         self.comments.shrink_to_fit();
     }
 }

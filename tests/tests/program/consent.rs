@@ -485,3 +485,49 @@ fn a_stored_page_loses_its_content_once_every_declared_use_is_denied_before_it_i
     let row = &scene.table("pages")[0];
     assert!(row["withdrawn_because"].as_str().unwrap_or_default().contains("search deny"), "{row}");
 }
+
+#[test]
+fn licences_and_prices_are_recorded_and_quoted() {
+    let license = |url: &str| format!("<{url}>; rel=\"license\"; type=\"application/rsl+xml\"");
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", text("License: https://a.test/site.xml\nUser-agent: *\nAllow: /\n"))
+        .page("a.test", "/", page("mfront", &["/header", "/tag", "/hidden", "/paid", "/gift"]))
+        .page("a.test", "/header", page("mheader", &[]).header("Link", &license("/l.xml")))
+        .page("a.test", "/tag", Answer::html("<link rel='nofollow license' href='//b.test/m.xml'>mtag"))
+        .page(
+            "a.test",
+            "/hidden",
+            page("mhidden", &[]).header("X-Robots-Tag", "noindex").header("Link", &license("/n.xml")),
+        )
+        .page("a.test", "/paid", Answer::status(402).header("crawler-price", "USD 0.05"))
+        .page("a.test", "/gift", page("mgift", &[]).header("crawler-price", "USD 9"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let pages = scene.table("pages");
+    let of = |path: &str| {
+        let page = record(&pages, &format!("http://a.test{path}"));
+        (page["license"].clone(), page["payment"].clone())
+    };
+    let none = Value::Null;
+    let list = |urls: &[&str]| serde_json::json!(urls);
+    assert_eq!(of("/"), (list(&[]), none.clone()));
+    assert_eq!(of("/header"), (list(&["http://a.test/l.xml"]), none.clone()));
+    assert_eq!(of("/tag"), (list(&["http://b.test/m.xml"]), none.clone()));
+    assert_eq!(of("/hidden"), (list(&["http://a.test/n.xml"]), none.clone()), "it speaks of the use");
+    assert_eq!(of("/paid"), (list(&[]), "USD 0.05".into()));
+    assert_eq!(of("/gift"), (list(&[]), none), "the page came");
+    let robots = scene.table("robots");
+    assert_eq!(
+        (&robots[0]["license"], &robots[0]["payment"]),
+        (&list(&["https://a.test/site.xml"]), &Value::Null)
+    );
+    let hosts = scene.table("hosts");
+    assert_eq!(hosts[0]["license"], list(&["https://a.test/site.xml"]));
+    assert_eq!(hosts[0]["payment"], "USD 0.05");
+
+    let told = scene.look("explain", &["http://a.test/paid"]).expect(0).stdout.clone();
+    assert!(told.contains("licence     https://a.test/site.xml (robots.txt line 1)"), "{told}");
+    assert!(told.contains("price       USD 0.05"), "{told}");
+    let told = scene.look("explain", &["http://a.test/header"]).expect(0).stdout.clone();
+    assert!(told.contains("licence     http://a.test/l.xml (named by the response)"), "{told}");
+}

@@ -6,6 +6,7 @@ use super::aside::Asides;
 use super::records::Records;
 use super::settlement::{self, Facts, FollowUp, Rules, Settled, origin_host};
 use super::{CRASHED, Engine};
+use crate::clean::clean_to;
 use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
@@ -16,7 +17,8 @@ use crate::frontier::{Lease, Permit, QueuedUrl, Via, Work};
 use crate::origin_cache::Kind;
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::record::{
-    Decided, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvidence,
+    Decided, Evidence, LICENSES, Layer, LinkOutcome, LinkRecord, OriginTerms, PageRecord, RequestMade,
+    RobotsEvidence, price,
 };
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
@@ -27,6 +29,10 @@ use crate::warc::{self, Encoded};
 /// Comments of a robots.txt that are logged, and characters of each.
 const COMMENTS: usize = 8;
 const COMMENT: usize = 400;
+
+/// Characters that are kept of a licence's URL and of a price.
+const LICENSE: usize = 2_048;
+const PRICE: usize = 200;
 
 /// What judging an outcome needs from one visit to the next.
 pub(super) struct Judge {
@@ -217,7 +223,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // Their author addresses the operator of the crawl, who doesn't want 500 KiB of them in the log.
         let comments = entry.robots.signals().comments();
         for comment in comments.iter().take(COMMENTS) {
-            let comment = crate::clean::clean_to(comment, COMMENT);
+            let comment = clean_to(comment, COMMENT);
             tracing::info!(origin = entry.record.origin, "robots.txt says: {comment}");
         }
         if let Some(more) = comments.len().checked_sub(COMMENTS).filter(|more| *more > 0) {
@@ -229,6 +235,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let host = self.frontier.name(origin_host).to_owned();
         self.enter_robots(&record, &host, entry.digest.as_ref(), at, request)?;
         self.touch(entry.record_size().encoded);
+        let license = entry.robots.signals().licenses().iter().take(LICENSES);
+        let license = license.map(|url| clean_to(url, LICENSE)).collect();
+        let headers = record.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let payment = price(record.status.unwrap_or_default(), headers).map(|price| clean_to(price, PRICE));
+        let is_unreachable = record.is_unreachable();
+        self.note_terms(&record.origin, |before| OriginTerms {
+            v: 1,
+            license: if is_unreachable { before.license } else { license },
+            payment: payment.or(before.payment),
+        })?;
         self.group.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
@@ -240,6 +256,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
+        Ok(())
+    }
+
+    /// Stores the licences and the price that an origin names, where they aren't those that are stored.
+    fn note_terms(
+        &mut self,
+        origin: &str,
+        now: impl FnOnce(OriginTerms) -> OriginTerms,
+    ) -> Result<(), CommitError> {
+        let key = OriginTerms::key(origin);
+        let stored = self.frontier.get(Tree::Meta, &key)?;
+        let before = stored.as_deref().map(OriginTerms::read).transpose()?.unwrap_or_default();
+        let now = now(before.clone());
+        let is_known = stored.is_some() || now.license.is_empty() && now.payment.is_none();
+        if is_known && now.license == before.license && now.payment == before.payment {
+            return Ok(());
+        }
+        let value = now.write()?;
+        self.touch(value.len());
+        self.frontier.put(Tree::Meta, key, value);
         Ok(())
     }
 
@@ -258,6 +294,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.admit_links(lease, item, fingerprint, &mut visited, refused, says_the_same, now)?;
         if !visited.record.lists_links() {
             links.clear();
+        }
+        if let Some(price) = visited.record.payment.clone() {
+            let origin = lease.url.origin().to_string();
+            self.note_terms(&origin, |before| OriginTerms { v: 1, payment: Some(price), ..before })?;
         }
         self.store_page(lease, fingerprint, visited, links);
         Ok(())

@@ -50,6 +50,7 @@ pub use link::{Link, LinkKind, Position, Rel, is_resource};
 pub(crate) use other_main::lines;
 pub use other_main::{has_other_text, other_main_text};
 pub use readings::{Reading, Readings, read};
+pub(crate) use resolve::licenses;
 pub use select::{
     BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, read_selector, select,
 };

@@ -137,6 +137,12 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
     (links, other_schemes)
 }
 
+/// Returns the addresses with `rel=license` of a `Link` field, resolved against the URL of the response (RFC 4946, RFC 8288 section 3.2).
+pub(crate) fn licenses(field: &str, response: &Url) -> Vec<String> {
+    let named = link_header::links(field).filter(|link| Rel::new(&link.rel).contains("license"));
+    named.filter_map(|link| response.join(link.address).ok().map(String::from)).collect()
+}
+
 /// Returns the first `rel=canonical` that leads somewhere (RFC 6596).
 pub(super) fn canonical(links: &[Link]) -> Option<CrawlUrl> {
     links

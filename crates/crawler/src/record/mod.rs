@@ -21,6 +21,7 @@ pub(crate) mod run_settings;
 mod site_file;
 mod sitemap;
 mod stored;
+mod terms;
 mod uncommitted;
 mod unread_text;
 mod withdrawal;
@@ -57,6 +58,8 @@ pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
 pub(crate) use self::stored::FoundLinks;
 pub use self::stored::{Seal, Stored, StoredKind};
+pub use self::terms::OriginTerms;
+pub(crate) use self::terms::{LICENSES, price, terms_of_hosts};
 pub(crate) use self::uncommitted::Uncommitted;
 pub use self::unread_text::UnreadText;
 #[cfg(feature = "search")]

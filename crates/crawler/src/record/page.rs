@@ -181,6 +181,12 @@ pub struct PageRecord {
     /// The header lines that speak to robots, or of what a page may be used for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
+    /// Licences that the response names, in `Link` lines or `link` elements with `rel=license`; the first eight.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub license: Vec<String>,
+    /// The price that it names instead of the page (`crawler-price`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<String>,
     /// Longest excerpt that may be shown, in characters: 0 is none, no value is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<u64>,

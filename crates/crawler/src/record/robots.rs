@@ -4,10 +4,13 @@ use jiff::Timestamp;
 use meta::consent::ConsentLines;
 use robots::access::Access;
 use robots::memory::{block, list, texts};
+use robots::{Agent, Options, Robots};
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
+use super::terms::{LICENSES, price};
 use super::words::words;
+use crate::clean::clean;
 use crate::clock::Boot;
 use crate::encoded::text_size;
 
@@ -50,6 +53,9 @@ impl From<Access> for RobotsAccess {
         }
     }
 }
+
+/// The name of the field, without its typos.
+const LICENSE: &[u8] = b"license";
 
 /// A robots.txt as it was answered; JSON, compressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +139,26 @@ pub struct RobotsConsent {
 }
 
 impl RobotsRecord {
+    /// The values of the `License` lines of its body, the first eight. Reads a body only if it may have one.
+    pub(crate) fn licenses(&self) -> Vec<String> {
+        if self.access != RobotsAccess::Rules {
+            return Vec::new();
+        }
+        let body = self.bytes();
+        if !body.windows(LICENSE.len()).any(|word| word.eq_ignore_ascii_case(LICENSE)) {
+            return Vec::new();
+        }
+        let (agent, options) = (Agent::new("crawl"), Options::default());
+        let robots = Robots::parse(&body, &agent, &options, Some(&self.origin));
+        robots.signals().licenses().iter().take(LICENSES).map(|url| clean(url).into_owned()).collect()
+    }
+
+    /// The price that the response names, where it is an error.
+    pub(crate) fn payment(&self) -> Option<String> {
+        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        price(self.status?, headers).map(|price| clean(price).into_owned())
+    }
+
     /// Whether the site is closed because its robots.txt was unavailable: to be requested again, or unavailable for so long that
     /// the site counts as closed (RFC 9309, section 2.3.1.4).
     pub fn is_unreachable(&self) -> bool {

@@ -90,6 +90,8 @@ pub(super) fn main(about: &AboutHost) -> Markup {
         h2 { "Requests over time" }
         (time_line("Requests to this host", &about.activity.timeline))
         h2 { "robots.txt" }
+        @for url in &host.license { p { "Licence: " code { bdi { (shown(url)) } } } }
+        @if let Some(price) = &host.payment { p { "Price that it asks for: " code { bdi { (shown(price)) } } } }
         @if about.robots.is_empty() { p .quiet { "No robots.txt of this host is on record." } }
         @for robots in &about.robots { (robots_of(robots)) }
         p { a href=(of("ledger", "host")) { "Every decision about this host" } }

@@ -197,6 +197,9 @@ fn robots(story: &Explanation) -> Markup {
             }
             "."
         }
+        @for license in &robots.license {
+            p { "Licence named in line " (license.line) ": " code { bdi { (shown(&license.url)) } } }
+        }
         @if let Some(host) = &story.host { p { "More: " (host_link(&host.host)) } }
     }
 }

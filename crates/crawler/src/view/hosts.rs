@@ -1,9 +1,12 @@
 //! Table `hosts`: the requests to each host, and the delay between them.
 
+use std::collections::BTreeMap;
+
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{HostRecord, stored_hosts};
+use crate::record::{OriginTerms, terms_of_hosts};
 
 row! {
     /// A host.
@@ -38,13 +41,28 @@ row! {
         wait_reason: &'static str [names],
         /// Requests for robots.txt, included in `requests`.
         robots_requests: u64,
+        /// Licences that the `License` lines of its robots.txt name, of all its origins; a record of what the site says, no
+        /// permission ([directives.md](directives.md#licences-and-prices)).
+        license: Vec<String>,
+        /// The last price that a response of robots.txt or a page named (`crawler-price`).
+        payment: Option<String> [null = "none did", names],
     }
 }
 
 impl View {
     /// The rows of table `hosts`, in the order in which the hosts were found.
     pub fn hosts(&self) -> impl Iterator<Item = Result<HostRow, ViewError>> + '_ {
-        self.host_records().map(|record| record.map(host_row))
+        let (mut terms, error) = match terms_of_hosts(self.store()) {
+            Ok(terms) => (terms, None),
+            Err(error) => (BTreeMap::new(), Some(Err(error.into()))),
+        };
+        let rows = self.host_records().map(move |record| {
+            record.map(|record| {
+                let terms = terms.remove(&record.host).unwrap_or_default();
+                host_row(record, terms)
+            })
+        });
+        error.into_iter().chain(rows)
     }
 
     pub(super) fn host_records(&self) -> impl Iterator<Item = Result<HostRecord, ViewError>> + '_ {
@@ -57,7 +75,7 @@ impl View {
     }
 }
 
-fn host_row(record: HostRecord) -> HostRow {
+fn host_row(record: HostRecord, terms: OriginTerms) -> HostRow {
     HostRow {
         queued: record.queued(),
         requests: record.counts.requests,
@@ -74,6 +92,8 @@ fn host_row(record: HostRecord) -> HostRow {
         wait_reason: record.wait_reason.as_str(),
         robots_requests: record.counts.robots_requests,
         host: record.host,
+        license: terms.license,
+        payment: terms.payment,
     }
 }
 

@@ -165,6 +165,12 @@ row! {
         consent_more: u64 [detail],
         /// No statement of the site about its use denies search: the full-text indexes may have the page if it is `indexed`.
         searchable: bool [detail],
+        /// Licences that the response names, in `Link` lines or `link` elements with `rel=license`, the first eight; those of
+        /// robots.txt are in `hosts`. A record of what the site says, no permission
+        /// ([directives.md](directives.md#licences-and-prices)).
+        license: Vec<String> [detail],
+        /// The price that a response names instead of the page: `crawler-price` with status 402 or another error.
+        payment: Option<String> [null = "it names none", names, detail],
     }
 }
 
@@ -397,6 +403,8 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         skipped_not_listed: record.skipped_not_listed,
         consent_more: record.consent_more,
         searchable,
+        license: record.license,
+        payment: record.payment,
     }
 }
 

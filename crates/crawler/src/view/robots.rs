@@ -34,6 +34,10 @@ row! {
         reason: String [names],
         /// The URLs requested, if it was redirected.
         hops: Vec<String>,
+        /// Values of its `License` lines, the first eight; a record of what the site says, no permission.
+        license: Vec<String>,
+        /// The price that the response names (`crawler-price`), where it is an error.
+        payment: Option<String> [null = "it names none", names],
     }
 }
 
@@ -79,6 +83,7 @@ impl View {
 
 fn robots_row(record: RobotsRecord) -> RobotsRow {
     let lifetime = record.expires.duration_since(record.fetched_at).as_secs_f64().max(0.0);
+    let (license, payment) = (record.licenses(), record.payment());
     RobotsRow {
         origin: record.origin,
         fetched_at: Moment(record.fetched_at),
@@ -89,6 +94,8 @@ fn robots_row(record: RobotsRecord) -> RobotsRow {
         warnings: record.warnings.into_iter().map(|(line, message)| Warned { line, message }).collect(),
         access: record.access,
         reason: record.reason,
+        license,
+        payment,
         hops: record.hops,
     }
 }

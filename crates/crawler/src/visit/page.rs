@@ -19,10 +19,14 @@ use super::visited::Visited;
 use super::{Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::SiteStatements;
-use crate::extract::{self, Document, ExtractInput, Extracted, LimitHit, MainText, Readings, Unread};
-use crate::fetch::{self, LineFault, Response, Truncation};
+use crate::extract::{
+    self, Document, ExtractInput, Extracted, LimitHit, LinkKind, MainText, Readings, Unread,
+};
+use crate::fetch::{self, LineFault, Response, Truncation, as_reference};
 use crate::frontier::QueuedUrl;
-use crate::record::{About, BAD_JSON_LD, EffectsTaken, PageRecord, RobotsEvidence, TELLING_HEADERS};
+use crate::record::{
+    About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, price,
+};
 use crate::url::CrawlUrl;
 use crate::warc::{self, Encoded, Exchange};
 
@@ -91,6 +95,7 @@ pub(super) fn read(
         (None, false)
     };
 
+    let license = licenses(base, response, html.as_ref(), &mut kept);
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
     let redirect = redirect.map(|target| target.map_err(|text| kept.reference(&text)));
@@ -204,6 +209,9 @@ pub(super) fn read(
         tries: item.tries + 1,
         about,
         headers: speaking(&headers, store_text, &mut kept),
+        license,
+        payment: price(response.status, headers.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+            .map(|price| kept.header(price)),
         excerpt: directives.excerpt_limit().map(|most| most as u64),
         unavailable_after: directives.unavailable_after,
         revisit_after_s: directives.revisit_after.map(|wish| wish.as_secs()),
@@ -379,6 +387,24 @@ fn speaking(headers: &[(String, String)], store_text: bool, kept: &mut Kept<'_>)
     let lines = headers.iter().filter(|(name, _)| is_kept(name));
     let line = |(name, value): &(String, String)| (name.clone(), kept.header(value));
     lines.map(line).collect()
+}
+
+/// The licences that a response names: `rel=license` of its `Link` lines and of the `link` elements of the page. They speak of its use, and are
+/// kept whatever its directives say.
+fn licenses(base: &Url, response: &Response, html: Option<&Extracted>, kept: &mut Kept<'_>) -> Vec<String> {
+    let of_page = html.into_iter().flat_map(|page| &page.links);
+    let of_page = of_page.filter(|link| link.kind == LinkKind::Link && link.rel.contains("license"));
+    let targets = of_page.filter_map(|link| link.target.as_ref().ok().map(ToString::to_string));
+    let fields = response.references("link").filter(|_| html.is_none());
+    let of_fields = fields.flat_map(|field| extract::licenses(&field, base));
+    let mut found: Vec<String> = Vec::new();
+    for url in of_fields.chain(targets) {
+        let url = kept.reference(&url);
+        if found.len() < LICENSES && !found.contains(&url) {
+            found.push(url);
+        }
+    }
+    found
 }
 
 fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Document) -> Readings {

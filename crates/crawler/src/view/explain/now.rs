@@ -5,14 +5,15 @@ use serde::Serialize;
 use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
+use crate::clean::clean;
 use crate::config::{
     self, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_settings_in_force,
 };
 use crate::forgotten::{Forgotten, forget_rules};
 use crate::frontier::stored_host;
 use crate::record::{
-    EndRecord, JUDGED_BY, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings, brought_in,
-    moved_seeds,
+    EndRecord, JUDGED_BY, LICENSES, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings,
+    brought_in, moved_seeds,
 };
 use crate::robots_history;
 use crate::scope::Scope;
@@ -36,6 +37,18 @@ pub struct RobotsNow {
     pub expires: Moment,
     /// Answers that are stored.
     pub versions: u64,
+    /// Its `License` lines, the first eight: what the site says, no permission.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub license: Vec<LicenseLine>,
+}
+
+/// A `License` line of robots.txt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LicenseLine {
+    /// Its number, from 1.
+    pub line: u32,
+    /// Its value.
+    pub url: String,
 }
 
 impl RobotsNow {
@@ -168,6 +181,14 @@ impl View {
             fetched_at: Moment(last.fetched_at),
             expires: Moment(last.expires),
             versions: versions.len() as u64,
+            license: rules
+                .signals()
+                .licenses()
+                .iter()
+                .zip(rules.signals().license_lines())
+                .take(LICENSES)
+                .map(|(url, &line)| LicenseLine { line, url: clean(url).into_owned() })
+                .collect(),
         }))
     }
 

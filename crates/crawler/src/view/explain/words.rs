@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::super::json;
 use super::super::limits::cut_by;
 use super::super::moment::Moment;
-use super::now::Hints;
+use super::now::{Hints, LicenseLine};
 use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
 use crate::error_kind::ErrorKind;
@@ -477,6 +477,9 @@ impl Explanation {
                     robots.fetched_at, robots.expires
                 );
                 out.line("              ", &age)?;
+                for LicenseLine { line, url } in &robots.license {
+                    out.line("  licence     ", &format!("{url} (robots.txt line {line})"))?;
+                }
             }
             None => out.line("  robots.txt  ", "none stored for this origin")?,
         }
@@ -499,6 +502,12 @@ impl Explanation {
             out.line("  page        ", &text)?;
             for said in &page.directives {
                 out.line("  directive   ", &said.to_string())?;
+            }
+            for url in &page.license {
+                out.line("  licence     ", &format!("{url} (named by the response)"))?;
+            }
+            if let Some(price) = &page.payment {
+                out.line("  price       ", &format!("{price} (crawler-price of the response)"))?;
             }
             if let (Some(file), Some(offset)) = (&page.warc_file, page.warc_offset) {
                 out.line("  archive     ", &format!("warc/{file} at {offset}"))?;
