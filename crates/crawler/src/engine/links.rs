@@ -139,7 +139,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             finding.marks = finding.marks.with(Marks::RESOURCE);
         }
         let is_repeat = if redirect { item.is_repeat() } else { says_the_same };
-        if is_repeat && url.host() == lease.url.host() {
+        // The resources of a page with known content aren't without end, those of such a style sheet may be.
+        let may_be_endless = !link.is_resource || item.is_resource();
+        if is_repeat && may_be_endless && url.host() == lease.url.host() {
             finding.marks = finding.marks.with(Marks::REPEAT);
         }
         if redirect {

@@ -316,7 +316,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.frontier.page_said_again(lease.host, mark, withheld)?;
             return Ok(false);
         }
-        Ok(self.frontier.page_said(lease.host, &lease.url, mark, item.is_repeat(), withheld)?)
+        Ok(self.frontier.page_said(lease.host, &lease.url, mark, item, withheld)?)
     }
 
     /// Tells who plans what robots.txt says to a page.

@@ -52,6 +52,7 @@ pub use self::state::{HostCounts, HostDelta, HostState};
 pub use self::stored::{stored_host, stored_hosts};
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -144,6 +145,8 @@ pub struct Frontier<S> {
     traps: Option<TrapSettings>,
     /// Contents of pages that may not be stored.
     withheld: FingerprintSet,
+    /// Of hosts with such pages: contents that were new before this process read one, and those that it has read.
+    withheld_of: HashMap<HostId, (u64, u64)>,
     /// What was held back when its host woke or was to be asked.
     held: Vec<(HostId, QueuedUrl, BudgetExceeded)>,
 }
@@ -226,6 +229,7 @@ impl<S: Store> Frontier<S> {
             open: OpenQueues::default(),
             traps: None,
             withheld: FingerprintSet::default(),
+            withheld_of: HashMap::new(),
             held: Vec::new(),
         };
         for pair in store.scan(Tree::IdleHosts, &[]) {

@@ -93,6 +93,17 @@ fn what_waits_untested_is_counted_when_its_host_wakes() {
     assert_eq!(frontier.counts().queued, 0);
 }
 
+/// Takes in what a page at a URL says.
+fn said(
+    frontier: &mut Frontier<MemoryStore>,
+    id: HostId,
+    url: &CrawlUrl,
+    mark: u32,
+    is_withheld: bool,
+) -> Result<bool, StoreError> {
+    frontier.page_said(id, url, mark, &QueuedUrl::link(url, 1, None), is_withheld)
+}
+
 #[test]
 fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     let store = Arc::new(MemoryStore::default());
@@ -104,7 +115,7 @@ fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     while let Some(url) = take(&mut frontier) {
         taken += 1;
         let id = frontier.known("a.test").unwrap();
-        assert_eq!(frontier.page_said(id, &url, 7, false, false).unwrap(), taken > 1);
+        assert_eq!(said(&mut frontier, id, &url, 7, false).unwrap(), taken > 1);
     }
     assert_eq!(taken, 21, "the first had new content, twenty more didn't");
     let held = frontier.take_held().unwrap();
@@ -160,15 +171,15 @@ fn contents_are_known_whatever_their_number_and_after_a_restart() {
     let id = frontier.host_id("a.test").unwrap();
     let url = |n: u32| CrawlUrl::parse(&format!("http://a.test/page/{n}")).unwrap();
     for mark in 0..5_000 {
-        assert!(!frontier.page_said(id, &url(mark), mark, false, false).unwrap());
+        assert!(!said(&mut frontier, id, &url(mark), mark, false).unwrap());
     }
     commit(&mut frontier);
     let mut frontier = open(&store, 9_999);
-    assert!((0..5_000).all(|mark| frontier.page_said(id, &url(mark), mark, false, false).unwrap()));
-    assert!(!frontier.page_said(id, &url(0), 5_000, false, false).unwrap());
+    assert!((0..5_000).all(|mark| said(&mut frontier, id, &url(mark), mark, false).unwrap()));
+    assert!(!said(&mut frontier, id, &url(0), 5_000, false).unwrap());
     let other = frontier.host_id("b.test").unwrap();
     let url = CrawlUrl::parse("http://b.test/").unwrap();
-    assert!(!frontier.page_said(other, &url, 0, false, false).unwrap(), "another host");
+    assert!(!said(&mut frontier, other, &url, 0, false).unwrap(), "another host");
 }
 
 #[test]
@@ -177,12 +188,52 @@ fn contents_of_pages_under_noindex_are_in_memory_alone() {
     let mut frontier = open(&store, 9_999);
     let id = frontier.host_id("a.test").unwrap();
     let url = CrawlUrl::parse("http://a.test/search").unwrap();
-    assert!(!frontier.page_said(id, &url, 7, false, true).unwrap());
+    assert!(!said(&mut frontier, id, &url, 7, true).unwrap());
     commit(&mut frontier);
     assert_eq!(store.scan(Tree::Seen, &[]).count(), 0);
-    assert!(frontier.page_said(id, &url, 7, false, true).unwrap());
+    assert!(said(&mut frontier, id, &url, 7, true).unwrap());
     let mut frontier = open(&store, 9_999);
-    assert!(!frontier.page_said(id, &url, 7, false, true).unwrap());
+    assert!(!said(&mut frontier, id, &url, 7, true).unwrap());
+}
+
+#[test]
+fn restarts_dont_make_contents_under_noindex_new_again() {
+    let store = Arc::new(MemoryStore::default());
+    let url = |n: u32| CrawlUrl::parse(&format!("http://a.test/page/{n}")).unwrap();
+    let mut asked = 0;
+    for _ in 0..40 {
+        let mut frontier = open(&store, 9_999);
+        let id = frontier.host_id("a.test").unwrap();
+        for n in 0..60 {
+            let item = QueuedUrl::link(&url(asked), 1, None);
+            if frontier.exhausted(id, &item).is_some() {
+                assert!(asked < 300, "it ended after {asked}");
+                return;
+            }
+            said(&mut frontier, id, &url(asked), n % 10, true).unwrap();
+            asked += 1;
+        }
+        commit(&mut frontier);
+    }
+    panic!("it goes on after {asked}");
+}
+
+#[test]
+fn style_sheets_that_repeat_known_content_end_what_they_name_and_no_page() {
+    let mut frontier = open(&Arc::new(MemoryStore::default()), 9_999);
+    let id = frontier.host_id("a.test").unwrap();
+    let url = CrawlUrl::parse("http://a.test/x/s.css").unwrap();
+    let of_page = QueuedUrl::link(&url, 1, None).marked(super::Marks::RESOURCE);
+    let of_sheet = of_page.clone().marked(super::Marks::RESOURCE.with(super::Marks::REPEAT));
+    let mut copies = 0;
+    while frontier.exhausted(id, &of_sheet).is_none() {
+        frontier.page_said(id, &url, 7, &of_page, false).unwrap();
+        copies += 1;
+        assert!(copies < 200);
+    }
+    assert!(copies > 10, "{copies}");
+    assert_eq!(frontier.exhausted(id, &of_page), None);
+    assert_eq!(frontier.exhausted(id, &QueuedUrl::link(&url, 1, None)), None);
 }
 
 #[test]
@@ -191,11 +242,11 @@ fn a_second_visit_repeats_nothing() {
     let mut frontier = open(&store, 9_999);
     let id = frontier.host_id("a.test").unwrap();
     let url = CrawlUrl::parse("http://a.test/one").unwrap();
-    assert!(!frontier.page_said(id, &url, 7, false, false).unwrap());
+    assert!(!said(&mut frontier, id, &url, 7, false).unwrap());
     for _ in 0..100 {
         frontier.page_said_again(id, 7, false).unwrap();
     }
-    assert!(!frontier.page_said(id, &url, 8, false, false).unwrap());
+    assert!(!said(&mut frontier, id, &url, 8, false).unwrap());
     let item = QueuedUrl::link(&url, 1, None);
     assert_eq!(frontier.requeue_held(id, item), None);
 }
@@ -213,7 +264,7 @@ fn what_pages_say_at_further_visits_is_no_url_of_the_host() {
     };
     assert_eq!(offer(&mut frontier, 1), Admitted::Queued);
     assert_eq!(take(&mut frontier), Some(url(1)));
-    frontier.page_said(id, &url(1), 0, false, false).unwrap();
+    said(&mut frontier, id, &url(1), 0, false).unwrap();
     // The page is another one at each visit.
     for mark in 1..1_000 {
         frontier.page_said_again(id, mark, false).unwrap();
@@ -246,9 +297,9 @@ fn a_url_like_one_that_repeated_what_was_known_is_counted_with_those() {
         })
     };
     assert_eq!(queued(&mut frontier, "/qwertyuiop/page3"), Some(false));
-    frontier.page_said(id, &url("/qwertyuiop/page3"), 3, false, false).unwrap();
+    said(&mut frontier, id, &url("/qwertyuiop/page3"), 3, false).unwrap();
     assert_eq!(queued(&mut frontier, "/asdfghjkl/page3"), Some(false), "nothing was repeated yet");
-    assert!(frontier.page_said(id, &url("/asdfghjkl/page3"), 3, false, false).unwrap());
+    assert!(said(&mut frontier, id, &url("/asdfghjkl/page3"), 3, false).unwrap());
     assert_eq!(queued(&mut frontier, "/zxcvbnm/page3"), Some(true));
     assert_eq!(queued(&mut frontier, "/zxcvbnm/page4"), Some(false));
     for (path, another, differs) in [
@@ -256,7 +307,7 @@ fn a_url_like_one_that_repeated_what_was_known_is_counted_with_those() {
         ("/page;id=a", "/page;id=b", "/pages;id=a"),
         ("/page5/abcdefghijklmnop", "/page5/ponmlkjihgfedcba", "/page5/chapter-one"),
     ] {
-        assert!(frontier.page_said(id, &url(path), 3, false, false).unwrap());
+        assert!(said(&mut frontier, id, &url(path), 3, false).unwrap());
         assert_eq!(queued(&mut frontier, another), Some(true));
         assert_eq!(queued(&mut frontier, differs), Some(false));
     }

@@ -29,7 +29,7 @@ impl<S: Store> Frontier<S> {
         id: HostId,
         url: &CrawlUrl,
         mark: u32,
-        is_repeat: bool,
+        item: &QueuedUrl,
         is_withheld: bool,
     ) -> Result<bool, StoreError> {
         if self.traps.is_none() {
@@ -39,8 +39,13 @@ impl<S: Store> Frontier<S> {
         let before = if is_withheld {
             if self.withheld.len() >= WITHHELD {
                 self.withheld.clear();
+                self.withheld_of.clear();
             }
-            contents.into_iter().take_while(|content| !self.withheld.insert(*content)).count()
+            let before = contents.into_iter().take_while(|content| !self.withheld.insert(*content)).count();
+            if before == 0 && !self.is_new_withheld(id) {
+                return Ok(false);
+            }
+            before
         } else {
             let mut before = 0;
             for content in contents {
@@ -52,6 +57,10 @@ impl<S: Store> Frontier<S> {
             before
         };
         let said = Said::of(before, mark);
+        if item.is_resource() {
+            self.host_mut(id).groups.resource(said);
+            return Ok(said.is_known());
+        }
         let path = url.path_and_query();
         let mut remembered = 0;
         if said.is_known() {
@@ -59,8 +68,17 @@ impl<S: Store> Frontier<S> {
                 remembered += u32::from(self.know(id, self.variant(variant))?);
             }
         }
-        self.host_mut(id).groups.page(path, said, is_repeat, remembered);
+        self.host_mut(id).groups.page(path, said, item.is_repeat(), remembered);
         Ok(said.is_known())
+    }
+
+    /// Counts a content of a host's pages that this process hasn't read before and that may not be stored. False for as many as the host had
+    /// new contents before: they may be the same.
+    fn is_new_withheld(&mut self, id: HostId) -> bool {
+        let fresh = self.hosts[id].groups.fresh();
+        let (before, here) = self.withheld_of.entry(id).or_insert((fresh, 0));
+        *here += 1;
+        *here > *before
     }
 
     /// Takes in what a page says that was visited before: nothing is repeated by that.
@@ -101,8 +119,11 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<BudgetExceeded> {
         let rules = self.traps.as_ref()?;
-        if item.is_seed() || item.is_resource() {
+        if item.is_seed() || item.is_resource() && !item.is_repeat() {
             return None;
+        }
+        if item.is_resource() {
+            return self.hosts[id].groups.resources_are_same(rules);
         }
         self.hosts[id].groups.exhausted(rules, &item.path, item.is_repeat())
     }
@@ -130,8 +151,8 @@ fn variant(key: &FingerprintKey, hash: u64) -> Fingerprint {
     Fingerprint(key.hash(&format!("variant {hash}")))
 }
 
-/// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is. Of a resource only the host's number of URLs
-/// counts: pages alone have more of them without end.
+/// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is. Of a resource the host's number of URLs
+/// counts, and of one that a style sheet with known content names whether such sheets went on repeating.
 ///
 /// A link that is like the URL of a page that repeated what was known is marked so.
 pub(super) fn admit(
@@ -142,7 +163,8 @@ pub(super) fn admit(
 ) -> Option<BudgetExceeded> {
     let have = host.seen.count().saturating_sub(host.groups.remembered());
     if url.is_resource() {
-        return rules.over_urls_per_host(have);
+        let held = rules.over_urls_per_host(have);
+        return held.or_else(|| host.groups.resources_are_same(rules).filter(|_| url.is_repeat()));
     }
     if url.is_seed() {
         host.groups.note(&url.path, url.depth);

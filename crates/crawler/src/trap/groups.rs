@@ -213,6 +213,11 @@ impl Groups {
         self.page_of_host(said, is_repeat, remembered);
     }
 
+    /// Takes in what a resource of the host says, a style sheet. It comes when no page waits, and says nothing of them.
+    pub(crate) fn resource(&mut self, said: Said) {
+        self.page_of_host(said, true, 0);
+    }
+
     fn page_of_folder(&mut self, key: u64, said: Said) {
         if let Some(folder) = self.folders.iter_mut().find(|folder| folder.key == key) {
             folder.count = folder.count.saturating_add(1);
@@ -270,7 +275,7 @@ impl Groups {
 
     /// Pages of the host with new content: a site that has each of its pages in several languages, and many of them untranslated, repeats
     /// as many in a row, and ends.
-    fn fresh(&self) -> u64 {
+    pub(crate) fn fresh(&self) -> u64 {
         self.folders
             .iter()
             .filter(|account| account.is_account())
@@ -288,6 +293,11 @@ impl Groups {
         let (key, most) = if is_repeat { (REPEATS, most) } else { (HOST, most.saturating_mul(HOST_ROWS)) };
         let most = most.max(self.fresh().saturating_mul(HOST_ROWS));
         self.folder(key)?.is_same(most).map(|held| BudgetExceeded { of_host: true, ..held })
+    }
+
+    /// Whether what repeats known content, style sheets among it, went on doing so.
+    pub(crate) fn resources_are_same(&self, rules: &TrapSettings) -> Option<BudgetExceeded> {
+        self.host_is_same(rules.same_pages?, true)
     }
 
     fn folder(&self, key: u64) -> Option<&Group> {

@@ -14,7 +14,7 @@ use super::found::{
 use super::growth::Growth;
 use super::kept::Kept;
 use super::rules::PageRules;
-use super::text_marks::text_marks;
+use super::text_marks::{bytes_mark, style_sheet_mark, text_marks};
 use super::visited::Visited;
 use super::{Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
@@ -261,7 +261,12 @@ pub(super) fn read(
         status,
         keeps_links: false,
         withdrawn: Vec::new(),
-        mark: marks.map(|marks| marks.mark),
+        mark: match (marks, ok) {
+            (Some(marks), _) => Some(marks.mark),
+            (None, true) if is_sheet => Some(style_sheet_mark(&response.body)),
+            (None, true) if !item.is_resource() => Some(bytes_mark(&response.body)),
+            (None, _) => None,
+        },
         effects,
         denials,
         encoded: None,
