@@ -410,3 +410,41 @@ fn raw_text_that_begins_in_a_select_hides_no_directive() {
         assert_eq!(allowed(&directives), "iaf", "{body}");
     }
 }
+
+/// The content of a `<noscript>` is raw text where scripts run (HTML standard 13.2.6.4.4 and 13.2.6.4.7), and ends at the first `</noscript`.
+#[test]
+fn what_is_open_in_a_noscript_hides_no_directive_behind_it() {
+    let meta = "<meta name=robots content=noindex>";
+    let open = [
+        "<iframe src=x>",
+        "<!--",
+        "<style>",
+        "<script>",
+        "<title>",
+        "<textarea>",
+        "<xmp>",
+        "<template>",
+        "<svg>",
+        "<img alt=\"",
+        "<plaintext>",
+    ];
+    for open in open {
+        for body in [
+            format!("<noscript>{open}</noscript>{meta}<p>text"),
+            format!("<title>t</title><body><NOSCRIPT>a{open}b</NoScript >{meta}"),
+            format!("<noscript>a</noscript><noscript>{open}</noscript>{meta}</noscript>"),
+        ] {
+            let directives = answer(&[("content-type", b"text/html")], body.as_bytes()).directives(true);
+            assert_eq!(allowed(&directives), "-af", "{body}");
+        }
+    }
+    for body in [
+        format!("<noscript><iframe></iframe></noscript><script>'{meta}'</script>"),
+        format!("<noscript><style>{meta}</style></noscript>"),
+        format!("<script>'<noscript></noscript>'</script><!-- {meta} -->"),
+    ] {
+        let answer = answer(&[("content-type", b"text/html")], body.as_bytes());
+        assert_eq!(allowed(&answer.directives(true)), "iaf", "{body}");
+        assert!(answer.readings().others.is_empty(), "{body}");
+    }
+}

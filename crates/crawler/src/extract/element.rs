@@ -72,6 +72,7 @@ pub(super) enum Kind {
     Noembed,
     Noframes,
     Noindex,
+    Noscript,
     Object,
     Ol,
     Optgroup,
@@ -202,7 +203,8 @@ impl Element {
             b"col" | b"keygen" | b"bgsound" | b"basefont" | b"param" | b"wbr" => {
                 (Kind::Other, VOID | SPECIAL)
             }
-            b"button" | b"colgroup" | b"noscript" => (Kind::Other, SPECIAL),
+            b"noscript" => (Kind::Noscript, SPECIAL),
+            b"button" | b"colgroup" => (Kind::Other, SPECIAL),
             _ => (Kind::Other, 0),
         };
         Element { kind, traits }

@@ -25,7 +25,7 @@ pub fn has_whole_head(document: &Document, body: &[u8], url: &Url) -> bool {
 
 struct HeadSink {
     has_ended: bool,
-    /// Its content may belong to the head or to the body.
+    /// Its content ends no head where scripts run.
     in_noscript: bool,
 }
 
@@ -39,15 +39,15 @@ impl TagSink for HeadSink {
     }
 
     fn start(&mut self, tag: &StartTag<'_>) {
-        let of_body = if self.in_noscript { BLOCK } else { BLOCK | FORMATTING };
         self.has_ended |= tag.namespace == Namespace::Html
-            && tag.element.is(of_body)
+            && !self.in_noscript
+            && tag.element.is(BLOCK | FORMATTING)
             && !matches!(tag.name.as_bytes(), b"html" | b"head");
         self.in_noscript |= tag.name.as_bytes() == b"noscript";
     }
 
     fn end(&mut self, name: Name, _: Element, _: usize) {
-        self.has_ended |= name.as_bytes() == b"head";
+        self.has_ended |= name.as_bytes() == b"head" && !self.in_noscript;
         self.in_noscript &= name.as_bytes() != b"noscript";
     }
 
@@ -70,6 +70,9 @@ mod tests {
             ("<title>t</title><a href=x>", true),
             ("<noscript><a href=x>", false),
             ("<noscript><img></noscript><b>", true),
+            ("<head><noscript><p>enable scripts", false),
+            ("<head><noscript></head><body>", false),
+            ("<head><noscript><p>enable scripts</noscript><p>", true),
             ("<html><head><title>t</title><script>'</head>'", false),
             ("<head><style>x</style><!-- </head> -->", false),
             ("<head><noscript><img src=i></noscript>", false),

@@ -234,11 +234,12 @@ fn stays_in_head(name: Name, element: Element) -> bool {
         | Kind::Link
         | Kind::Meta
         | Kind::Noframes
+        | Kind::Noscript
         | Kind::Script
         | Kind::Style
         | Kind::Template
         | Kind::Title => true,
-        Kind::Other => matches!(name.as_bytes(), b"head" | b"noscript" | b"basefont" | b"bgsound"),
+        Kind::Other => matches!(name.as_bytes(), b"head" | b"basefont" | b"bgsound"),
         _ => false,
     }
 }

@@ -84,6 +84,9 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
             tags::read_plain_select(&decoded.text, sink, most);
         });
     }
+    if page.doubts.noscript {
+        read_again("HTML, with scripts", &|sink| tags::read_with_scripts(&decoded.text, sink, most));
+    }
     other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
         readings.read_other(name, text, document, input.limits, agent);
     });

@@ -56,22 +56,37 @@ pub(super) struct Doubts {
     pub(super) empty_raw: bool,
     /// An element that holds raw text began in a `<select>`, where tree builders ignore its tag or don't. See [`read_plain_select`].
     pub(super) select: bool,
+    /// A `<noscript>` ends elsewhere for a reader that runs scripts, to which its content is raw text. See [`read_with_scripts`].
+    pub(super) noscript: bool,
+}
+
+/// Where tree builders differ from one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Standard,
+    PlainSelect,
+    WithScripts,
 }
 
 /// Reads a document from start to end, in time linear in its length.
 /// Attribute values are cut at `value_bytes`.
 pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> Doubts {
-    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), false)
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), Way::Standard)
 }
 
 /// Reads a document by the rules of 2024 (HTML 13.2.6.4.16, "in select"): a tag in a `<select>` that isn't one of its own parts is ignored, and no raw text follows it.
 pub(super) fn read_plain_select<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
-    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), true);
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), Way::PlainSelect);
+}
+
+/// Reads a document as a reader does that runs scripts: the content of `<noscript>` is raw text (HTML 13.2.6.4.4).
+pub(super) fn read_with_scripts<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()), Way::WithScripts);
 }
 
 /// Reads a document with the other choice wherever it is undecidable whether svg or math content ends.
 pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
-    read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()), false);
+    read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()), Way::Standard);
 }
 
 fn read_in<S: TagSink>(
@@ -79,7 +94,7 @@ fn read_in<S: TagSink>(
     sink: &mut S,
     value_bytes: usize,
     foreign: Foreign<'_>,
-    has_plain_select: bool,
+    way: Way,
 ) -> Doubts {
     let mut doubts = Doubts::default();
     let reader = TagReader {
@@ -97,7 +112,9 @@ fn read_in<S: TagSink>(
         comment: Vec::new(),
         in_comment: false,
         in_select: false,
-        has_plain_select,
+        way,
+        html: html.as_bytes(),
+        noscript: None,
         offset: 0,
         tag_position: 0,
     };
@@ -126,7 +143,10 @@ struct TagReader<'s, S> {
     comment: Vec<u8>,
     in_comment: bool,
     in_select: bool,
-    has_plain_select: bool,
+    way: Way,
+    html: &'s [u8],
+    /// Where the content of the `<noscript>` begins that is open.
+    noscript: Option<usize>,
     offset: usize,
     tag_position: usize,
 }
@@ -183,10 +203,18 @@ impl<S: TagSink> TagReader<'_, S> {
             Kind::Input | Kind::Textarea => self.in_select = false,
             _ => {}
         }
+        if kind == Kind::Noscript {
+            if self.way != Way::WithScripts {
+                self.noscript = self.noscript.or(was_visible.then_some(self.offset));
+                return None;
+            }
+            (self.raw, self.raw_name) = (kind, self.name);
+            return Some(State::RawText);
+        }
         let state = raw_state(kind)?;
         if self.in_select && kind != Kind::Script {
             self.doubts.select = true;
-            if self.has_plain_select {
+            if self.way == Way::PlainSelect {
                 return None;
             }
         }
@@ -198,11 +226,27 @@ impl<S: TagSink> TagReader<'_, S> {
 
     fn emit_end(&mut self) {
         self.raw = Kind::Other;
+        if self.element.kind == Kind::Noscript {
+            self.end_noscript(self.tag_position);
+        }
         self.in_select &= self.element.kind != Kind::Select;
         self.foreign.end(self.name, self.element);
         if self.is_visible() {
             self.sink.end(self.name, self.element, self.tag_position);
         }
+    }
+
+    /// Notes whether the `<noscript>` that is open ends at `end` for every reader: raw text ends at the first end tag of its name, whatever
+    /// is open in it.
+    fn end_noscript(&mut self, end: usize) {
+        let Some(begin) = self.noscript.take().filter(|_| !self.doubts.noscript) else { return };
+        let content = self.html.get(begin..end).unwrap_or_default();
+        let is_end = |at: usize| {
+            content.get(at + 2..at + 10).is_some_and(|name| name.eq_ignore_ascii_case(b"noscript"))
+        };
+        self.doubts.noscript = memchr::memmem::find_iter(content, b"</").any(is_end)
+            || !self.is_visible()
+            || self.foreign.namespace() != Namespace::Html;
     }
 }
 
@@ -211,7 +255,7 @@ pub(super) fn is_raw(kind: Kind) -> bool {
     raw_state(kind).is_some()
 }
 
-/// Returns how the content of an HTML element is tokenized. `noscript` isn't here: scripting is off.
+/// Returns how the content of an HTML element is tokenized. `noscript` isn't here: its content is raw text with scripts alone.
 #[inline]
 fn raw_state(kind: Kind) -> Option<State> {
     match kind {
@@ -228,6 +272,7 @@ impl<S: TagSink> Emitter for TagReader<'_, S> {
 
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
     fn emit_eof(&mut self) {
+        self.end_noscript(self.html.len());
         self.doubts.foreign = self.foreign.is_unsure();
     }
     #[inline]
