@@ -43,6 +43,10 @@ fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
         ("/behind", b"garbage\r\nX-Robots-Tag: noindex"),
         ("/other", b"Robots-Tag: *=noindex\x1f"),
         ("/type", b"Content-Type: text/plain\x01\r\nX-Robots-Tag: noindex"),
+        ("/nul", b"X-Robots-Tag: noindex\0"),
+        ("/nul-elsewhere", b"X-Other: a\0b\r\nX-Robots-Tag: noindex"),
+        ("/cr", b"X-Robots-Tag: noindex\r,x"),
+        ("/cr-elsewhere", b"X-Other: a\rb\r\nX-Robots-Tag: noindex"),
         ("/free", b"X-Robots-Tag: all\x01"),
     ];
     let mut paths: Vec<&str> = LINES.iter().map(|(path, _)| *path).collect();

@@ -134,10 +134,13 @@ impl AsyncRead for Recorded {
         this.check()?;
         let before = buf.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
-        if this.tape.is_running()
-            && let Some(heads) = this.tape.received(&buf.filled()[before..]).map_err(io::Error::other)?
-        {
-            this.record.put(Some(heads));
+        if this.tape.is_running() {
+            let received = &mut buf.filled_mut()[before..];
+            let (heads, length) = this.tape.received(received).map_err(io::Error::other)?;
+            replace_separators(&mut received[..length]);
+            if let Some(heads) = heads {
+                this.record.put(Some(heads));
+            }
         }
         Poll::Ready(Ok(()))
     }
@@ -220,15 +223,17 @@ impl Tape {
         begins
     }
 
-    /// Notes bytes of a response; returns the heads when its own is complete.
+    /// Notes bytes of a response; returns the heads when its own is complete, and how many of the bytes belong to them.
     ///
     /// # Errors
     /// When the interim responses before it are longer than a head may be.
-    fn received(&mut self, bytes: &[u8]) -> Result<Option<SentHeads>, InterimFlood> {
+    fn received(&mut self, bytes: &[u8]) -> Result<(Option<SentHeads>, usize), InterimFlood> {
+        let mut length = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            length += line.len();
             self.keep(line, |heads| &mut heads.response);
             if !self.is_running() {
-                return Ok(None);
+                return Ok((None, length));
             }
             if !line.ends_with(b"\n") {
                 continue;
@@ -248,9 +253,9 @@ impl Tape {
                 continue;
             }
             self.phase = Phase::Idle;
-            return Ok(Some(std::mem::take(&mut self.heads)));
+            return Ok((Some(std::mem::take(&mut self.heads)), length));
         }
-        Ok(None)
+        Ok((None, length))
     }
 
     fn keep(&mut self, bytes: &[u8], of: fn(&mut SentHeads) -> &mut Vec<u8>) {
@@ -261,6 +266,20 @@ impl Tape {
         } else {
             head.extend_from_slice(bytes);
         }
+    }
+}
+
+/// Makes of each NUL of a head, and of each CR within a line, a control character that the HTTP client passes over with its line: for these two
+/// it refuses the whole response, with what the other lines forbid. What was sent stays in the record, and is read from there. Source: RFC
+/// 9110 section 5.5, which has them replaced or the message rejected. A CR at the end of what was received may belong to a line's end.
+fn replace_separators(head: &mut [u8]) {
+    const REPLACEMENT: u8 = 0x01;
+    let mut rest = head;
+    while let Some(at) = memchr::memchr2(0, b'\r', rest) {
+        if rest[at] == 0 || rest.get(at + 1).is_some_and(|next| *next != b'\n') {
+            rest[at] = REPLACEMENT;
+        }
+        rest = &mut rest[at + 1..];
     }
 }
 
@@ -281,7 +300,7 @@ mod tests {
         let mut found = None;
         for part in answer.as_bytes().chunks(size) {
             if tape.is_running() {
-                found = found.or(tape.received(part).unwrap());
+                found = found.or(tape.received(part).unwrap().0);
             }
         }
         found
@@ -312,10 +331,12 @@ mod tests {
         assert_eq!(heads(100, &answer, "HTTP/1.1 200 OK\r\n\r\n", 10), None);
         let mut tape = Tape::new(Some(100));
         tape.sent(b"GET / HTTP/1.1\r\n\r\n");
-        assert_eq!(tape.received(answer.as_bytes()).unwrap(), None);
+        assert_eq!(tape.received(answer.as_bytes()).unwrap().0, None);
         assert!(!tape.is_running() && tape.heads == SentHeads::default());
         assert!(tape.sent(b"GET /2 HTTP/1.1\r\n\r\n"));
-        let heads = tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap().unwrap();
+        let (heads, length) = tape.received(b"HTTP/1.1 204 None\r\n\r\nbody").unwrap();
+        let heads = heads.unwrap();
+        assert_eq!(length, 21);
         assert_eq!(heads.request, b"GET /2 HTTP/1.1\r\n\r\n");
         assert_eq!(heads.response, b"HTTP/1.1 204 None\r\n\r\n");
     }
@@ -326,12 +347,26 @@ mod tests {
         let mut tape = Tape::new(Some(interim.len() * 10));
         for _ in 0..3 {
             tape.sent(b"GET / HTTP/1.1\r\n\r\n");
-            assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap(), None);
-            assert!(tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap().is_some());
+            assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap().0, None);
+            assert!(tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap().0.is_some());
         }
         tape.sent(b"GET / HTTP/1.1\r\n\r\n");
-        assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap(), None);
+        assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap().0, None);
         tape.received(interim.as_bytes()).unwrap_err();
+    }
+
+    #[test]
+    fn what_the_client_refuses_a_response_for_is_replaced_in_its_head() {
+        for (sent, given) in [
+            ("A: \0\r\n\r\n", "A: \u{1}\r\n\r\n"),
+            ("A: b\rc\r\r\nD: e\n", "A: b\u{1}c\u{1}\r\nD: e\n"),
+            ("A: b\r", "A: b\r"),
+            ("A: b\r\n", "A: b\r\n"),
+        ] {
+            let mut head = sent.as_bytes().to_vec();
+            replace_separators(&mut head);
+            assert_eq!(head, given.as_bytes(), "{sent:?}");
+        }
     }
 
     #[test]
