@@ -125,11 +125,16 @@ fn level(console: Console) -> LevelFilter {
     }
 }
 
-/// Lets our own crates speak at a level, others at most warn.
+/// Libraries that read what sites send, and have something to say of each token of it.
+const PARSERS: [&str; 2] = ["html5ever", "lopdf"];
+
+/// Lets our own crates speak at a level, others at most warn, and parsers not at all: a site would choose how much.
 fn targets(level: LevelFilter) -> Targets {
     let ours = ["crawl", "crawler", "robots", "meta"].map(|name| (name, level));
     // What sled complains of comes back as an error of ours, with what to do about it.
-    let targets = Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(ours);
+    let silent = PARSERS.map(|name| (name, LevelFilter::OFF));
+    let targets =
+        Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(ours).with_targets(silent);
     if level < LevelFilter::DEBUG { targets.with_target("sled", LevelFilter::OFF) } else { targets }
 }
 
@@ -173,6 +178,7 @@ mod tests {
                 tracing::debug!(target: "robots", "a");
                 tracing::trace!(target: "crawler", "a");
                 tracing::info!(target: "hyper", "a");
+                tracing::error!(target: "html5ever::tree_builder", "a");
             });
             assert_eq!(text.lines().count(), lines, "-q {quiet} -v {verbose}");
         }
