@@ -15,10 +15,12 @@ use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
 
-/// A server that answers each path with exact bytes, and everything else with 404; serves until the test ends.
+/// A server that answers each path with exact bytes (one that is given several times in turn, the last again and again), a conditional
+/// request with 304, and everything else with 404; serves until the test ends.
 pub(crate) fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it works");
     let address = listener.local_addr().expect("it works");
+    let mut turns: BTreeMap<String, usize> = BTreeMap::new();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.expect("it works");
@@ -29,11 +31,17 @@ pub(crate) fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
             }
             let head = String::from_utf8(head).expect("it works");
             let path = head.split(' ').nth(1).unwrap_or_default();
-            let answer =
-                answers.iter().find(|(known, _)| *known == path).map(|(_, answer)| answer.as_slice());
+            let of_path = answers.iter().filter(|(known, _)| *known == path);
+            let of_path: Vec<&[u8]> = of_path.map(|(_, answer)| answer.as_slice()).collect();
+            let turn = turns.entry(path.to_owned()).or_default();
+            let answer = of_path.get(*turn).or(of_path.last()).copied();
+            *turn += 1;
             let missing = b"HTTP/1.1 404 Nothing Here\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+            let unchanged = b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n";
+            let is_conditional = head.to_ascii_lowercase().contains("\r\nif-");
+            let answer = if is_conditional { unchanged } else { answer.unwrap_or(missing) };
             // The client may be gone.
-            drop(stream.write_all(answer.unwrap_or(missing)));
+            drop(stream.write_all(answer));
         }
     });
     address

@@ -30,7 +30,7 @@ fn rows(out: &Path, table: &str) -> BTreeMap<String, Value> {
 
 #[test]
 fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
-    const LINES: [(&str, &[u8]); 13] = [
+    const LINES: [(&str, &[u8]); 17] = [
         ("/after", b"X-Robots-Tag: noindex\x01"),
         ("/before", b"X-Robots-Tag: \x0bnoindex"),
         ("/within", b"X-Robots-Tag: noi\x01ndex"),
@@ -122,6 +122,46 @@ fn pages_whose_bodies_end_early_are_used_as_far_as_they_came() {
     assert_eq!(errors["/no-head"]["kind"], "truncated");
     assert_eq!(errors["/bad-chunk"]["kind"], "protocol");
     assert_eq!(files_with(&out, &["zq-secret"]), []);
+    Crawl::new([Path::new("audit"), &out]).run().expect(0);
+}
+
+/// RFC 9111 section 3.3: what a validator of an incomplete response vouches for isn't what is stored.
+#[test]
+fn a_page_whose_end_was_lost_is_asked_for_in_full_and_replaces_no_whole_one() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nETag: \"v1\"\r\n";
+    let begin = "<title>t</title><body><p>begin";
+    let body = format!("{begin}<a href=/late>x</a>");
+    let whole = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let cut = format!("{head}Content-Length: {}\r\n\r\n{begin}", body.len());
+    let other = response("Content-Type: text/html\r\n", body.replace("begin", "other").as_bytes());
+    let other_cut = cut.replace("begin", "other");
+    let hidden_cut = cut.replace("<title>", "<meta name=robots content=noindex><title>");
+    let address = serve(vec![
+        ("/", front(&["/first", "/later", "/hidden"])),
+        ("/first", cut.clone().into()),
+        ("/first", whole.clone().into()),
+        ("/later", other),
+        ("/later", other_cut.replace("ETag", "X-Tag").into()),
+        ("/hidden", response("Content-Type: text/html\r\n", body.as_bytes())),
+        ("/hidden", hidden_cut.into()),
+        ("/late", response("Content-Type: text/html\r\n", b"<title>late</title>")),
+    ]);
+    let directory = tempfile::tempdir().expect("it works");
+    crawl(address, directory.path()).run().expect(0);
+    let out = directory.path().join("out");
+    let before = rows(&out, "pages");
+    assert_eq!(before["/first"]["truncated"], "disconnect");
+    assert_eq!((&before["/later"]["truncated"], &before["/hidden"]["indexed"]), (&Value::Null, &true.into()));
+
+    Crawl::new([Path::new("resume"), &out]).args(["--revisit", "0s"]).run().expect(0);
+    let after = rows(&out, "pages");
+    let fields = ["truncated", "digest", "bytes", "title"];
+    assert_eq!(fields.map(|field| &after["/later"][field]), fields.map(|field| &before["/later"][field]));
+    assert_eq!((&after["/later"]["visits"], &after["/later"]["changes"]), (&2.into(), &0.into()));
+    assert_eq!((&after["/first"]["truncated"], &after["/first"]["links_out"]), (&Value::Null, &1.into()));
+    assert_eq!(after["/late"]["title"], "late");
+    assert_eq!(after["/hidden"]["indexed"], false, "what the part forbids holds");
+    assert!(after["/hidden"]["withdrawn_because"].to_string().contains("noindex"));
     Crawl::new([Path::new("audit"), &out]).run().expect(0);
 }
 

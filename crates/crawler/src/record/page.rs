@@ -362,6 +362,11 @@ impl PageRecord {
         captures
     }
 
+    /// Whether the connection or the content coding ended before the body did.
+    pub(crate) fn has_lost_end(&self) -> bool {
+        matches!(self.truncated.as_deref(), Some("disconnect" | "coding"))
+    }
+
     /// Takes out what may not be stored any more; gives the captures that have to leave the archive.
     pub fn withdraw(&mut self, keep: EffectsTaken, at: Timestamp, because: &str) -> Vec<Archived> {
         if keep.indexed && keep.archived {

@@ -9,6 +9,9 @@ use crate::record::{
 };
 use crate::sitemap::Fault;
 
+/// No limit, but nothing is missing silently: a connection or a content coding that ended before the body did.
+const LOST_END: &str = "incomplete bodies";
+
 /// Counts by name of the limit.
 #[derive(Debug, Default)]
 pub(super) struct Reached(BTreeMap<&'static str, u64>);
@@ -16,7 +19,7 @@ pub(super) struct Reached(BTreeMap<&'static str, u64>);
 impl Reached {
     /// Counts what one page met.
     pub(super) fn page(&mut self, record: &PageRecord) {
-        let cut = body_limit(record);
+        let cut = body_limit(record).or_else(|| record.has_lost_end().then_some(LOST_END));
         let error = record.error.as_deref().and_then(|kind| match kind {
             "timeout" => Some("fetch.timeout"),
             "local" => Some("fetch.local_patience"),
@@ -142,6 +145,7 @@ pub(super) fn in_words(name: &str) -> Option<&'static str> {
     Some(match name {
         "limits.max_body, as sent" => "bodies were cut as they arrived",
         "limits.max_body, decoded" => "bodies were cut as they were decoded",
+        LOST_END => "bodies ended early, and what came of them is used",
         "fetch.timeout" => "requests took too long",
         "fetch.local_patience" => "requests found no resources on this machine",
         "limits.max_header_bytes or limits.max_header_count" => "responses had too many header lines",

@@ -13,7 +13,7 @@ use crate::warc::Location;
 ///
 /// A page that is withheld by a tag of its own goes by its date: while it is unchanged, it says so still. Any other one that
 /// is withheld is asked for in full: the header, the line of robots.txt or the statement may be gone, and nothing is there that an
-/// answer "unchanged" could leave as it is. So is one whose body was lost, and one that was denied a use which its site
+/// answer "unchanged" could leave as it is. So is one whose body was lost, one whose end never came (RFC 9111 section 3.3), and one that was denied a use which its site
 /// (`said`) no longer denies: the denial may have been a header, and only a full response shows whether it is still sent.
 pub(super) fn conditions(
     previous: &PageRecord,
@@ -25,7 +25,8 @@ pub(super) fn conditions(
     let is_permitted_now = previous.indexed
         && (!previous.is_searchable() && now.permits(Purpose::Search)
             || policy.purposes().iter().any(|each| now.serves(*each) && !previous.serves.contains(each)));
-    if !may_ask || is_permitted_now || previous.status != Some(200) || previous.lost_at.is_some() {
+    let is_whole = previous.lost_at.is_none() && !previous.has_lost_end();
+    if !may_ask || is_permitted_now || previous.status != Some(200) || !is_whole {
         return Vec::new();
     }
     let field = |name: &str| previous.validators.get(name).cloned();
@@ -55,7 +56,8 @@ pub(super) fn say_again(previous: &PageRecord, consent: &mut Vec<Statement>) {
 }
 
 /// Joins a visit with the record of the one before: an unchanged page keeps it, a changed one replaces it, and what may
-/// no longer be kept is withdrawn, captures in the archive included. An answer that says nothing of the page changes nothing stored.
+/// no longer be kept is withdrawn, captures in the archive included. An answer that says nothing of the page changes nothing stored, and
+/// one whose end is lost replaces no whole page.
 pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
@@ -64,7 +66,9 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let visits_before = previous.visits_before + 1;
     let class = StatusClass::of(record.status.unwrap_or_default());
     let is_unchanged = class == StatusClass::NotModified;
-    if is_unchanged || class.says_nothing() {
+    let is_part = record.has_lost_end() && !previous.has_lost_end() && previous.holds_content();
+    let says_of_it = is_unchanged || is_part;
+    if says_of_it || class.says_nothing() {
         // Only what restricts further is taken over from such an answer.
         let mut kept = PageRecord { visits_before, robots: record.robots.clone(), ..previous };
         let before = PageState::of(&kept);
@@ -79,17 +83,17 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
                 kept.unavailable_after = record.unavailable_after.or(kept.unavailable_after);
             }
         }
-        if is_unchanged {
+        if says_of_it {
             take_over_denials(&mut kept, &record);
         }
         let mut withdrawn = Vec::new();
-        if is_unchanged && !(may.indexed && may.archived) && kept.holds_content() {
+        if says_of_it && !(may.indexed && may.archived) && kept.holds_content() {
             kept.directives.extend(record.directives.iter().cloned());
             if !may.indexed {
                 kept.history.push(before);
             }
             withdrawn = kept.withdraw(may, at, &because);
-        } else if is_unchanged && !may.followed && kept.is_withheld() && kept.followed {
+        } else if says_of_it && !may.followed && kept.is_withheld() && kept.followed {
             kept.directives.extend(record.directives.iter().cloned());
             kept.followed = false;
         }

@@ -102,6 +102,8 @@ fn limits_are_counted_by_the_names_of_their_keys() {
     crawl.store_page(cut("http://a.test/1", Some("wire"), &["links", "metas"]), Vec::new());
     crawl.store_page(cut("http://a.test/2", Some("decoded"), &["links"]), Vec::new());
     crawl.store_page(cut("http://a.test/3", None, &[]), Vec::new());
+    crawl.store_page(cut("http://a.test/4", Some("disconnect"), &[]), Vec::new());
+    crawl.store_page(cut("http://a.test/5", Some("framing"), &[]), Vec::new());
     crawl.decide("http://a.test/deep", "skipped", Layer::Scope, "too_deep");
     for sitemap in ["http://a.test/1.xml", "http://a.test/2.xml", "http://a.test/2.xml"] {
         crawl.decide(sitemap, "sitemap_refused", Layer::Limit, "sitemap_nesting");
@@ -115,6 +117,7 @@ fn limits_are_counted_by_the_names_of_their_keys() {
         [
             counted("limits.max_links_per_page", 2),
             counted("sitemap.nesting", 2),
+            counted("incomplete bodies", 1),
             counted("limits.max_body, as sent", 1),
             counted("limits.max_body, decoded", 1),
             counted("limits.max_depth", 1),
