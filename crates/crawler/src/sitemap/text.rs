@@ -43,7 +43,7 @@ pub(super) fn read<R: BufRead>(text: &mut Text<R>, parts: &mut Parts<'_, '_>) ->
     }
 }
 
-/// Appends the next line without its end, at most `most` bytes of it; false at the end. White space at its start is passed over.
+/// Appends the next line without its end (LF, CR, or CR LF, behind which an empty line seems to come), at most `most` bytes of it; false at the end. White space at its start is passed over.
 fn read_line<R: BufRead>(text: &mut Text<R>, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     let mut has_any = false;
     loop {
@@ -53,7 +53,7 @@ fn read_line<R: BufRead>(text: &mut Text<R>, line: &mut Vec<u8>, most: usize) ->
             return Ok(has_any);
         }
         has_any = true;
-        let end = memchr::memchr(b'\n', ahead);
+        let end = memchr::memchr2(b'\n', b'\r', ahead);
         let mut part = &ahead[..end.unwrap_or(ahead.len())];
         if line.is_empty() {
             part = part.trim_ascii_start();

@@ -380,7 +380,12 @@ fn line_warnings(response: &Response) -> impl Iterator<Item = Warning> {
 
 fn text_headers(response: &Response) -> Vec<(String, String)> {
     let headers = response.headers.iter();
-    headers.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect()
+    let text = |(name, value): &(String, Vec<u8>)| match name.as_str() {
+        // It has an address.
+        "refresh" => as_reference(value).into_owned(),
+        _ => String::from_utf8_lossy(value).into_owned(),
+    };
+    headers.map(|line| (line.0.clone(), text(line))).collect()
 }
 
 /// The header lines that directives and statements are read from.
@@ -516,6 +521,9 @@ fn select(
     }
 }
 
+/// Ten thousand years, in seconds: no table has a column for more.
+const LONGEST_FRESH: u64 = 315_576_000_000;
+
 /// How long a response may be used without asking again, as a private cache has it.
 fn freshness(response: &Response, now: jiff::Timestamp) -> Option<u64> {
     let headers = response.headers.iter();
@@ -523,7 +531,7 @@ fn freshness(response: &Response, now: jiff::Timestamp) -> Option<u64> {
         headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value).into_owned())).collect();
     let lines = lines.iter().map(|(name, value)| (*name, value.as_str()));
     let head = robots::access::ResponseHead::new(response.status, lines);
-    head.freshness(now).map(|fresh| fresh.as_secs())
+    head.freshness(now).map(|fresh| fresh.as_secs().min(LONGEST_FRESH))
 }
 
 fn validators(response: &Response, kept: &mut Kept<'_>) -> BTreeMap<String, String> {

@@ -54,7 +54,7 @@ Settings:
   effective settings and where each comes from
 
 Exit codes:
-   0  complete: every URL found was fetched in full, or has a final reason why not
+   0  complete: every URL found was fetched, or has a final reason why not
    1  unexpected failure; robots check, explain: not allowed; diff: differences found
    2  usage: invalid option or value
    3  configuration: invalid file or environment variable
