@@ -12,7 +12,7 @@ const LONGEST: usize = 96;
 ///
 /// The whole text must be a date. Without a zone it's UTC; a date alone is its first second; hour 24 is the
 /// next midnight; a two-digit year under 70 is 20xx. The weekday isn't checked. A purely numeric order of day
-/// and month (`01/02/2020`) is ambiguous and isn't accepted. What a [`Timestamp`] can't hold, at the end of the year 9999, is its last moment.
+/// and month (`01/02/2020`) is ambiguous and isn't accepted. A comment in parentheses at the end is dropped. What a [`Timestamp`] can't hold, at the end of the year 9999, is its last moment.
 ///
 /// ```
 /// let date = robots::parse_date("25 Jun 2010 15:00:00 PST").unwrap();
@@ -22,6 +22,7 @@ pub fn parse_date(text: &str) -> Option<Timestamp> {
     if text.len() > LONGEST || !text.is_ascii() {
         return None;
     }
+    let text = without_comment(text);
     let mut parts = Parts::default();
     for chunk in text.split([' ', '\t', '\r', '\n', ',']).filter(|chunk| !chunk.is_empty()) {
         parts.read(&chunk.to_ascii_lowercase())?;
@@ -29,8 +30,24 @@ pub fn parse_date(text: &str) -> Option<Timestamp> {
     parts.timestamp()
 }
 
+/// Reads the date that begins with the first of these chunks, each in lower case: the longest run of them that is one, and its length.
+pub(crate) fn leading_date<'t>(chunks: impl Iterator<Item = &'t str>) -> Option<(Timestamp, usize)> {
+    let mut parts = Parts::default();
+    let mut longest = None;
+    // No part is given twice: at most eight chunks are read.
+    for (chunk, length) in chunks.zip(1..) {
+        if parts.read(chunk).is_none() {
+            break;
+        }
+        if let Some(at) = parts.timestamp() {
+            longest = Some((at, length));
+        }
+    }
+    longest
+}
+
 /// Collects the parts of a date; each may be given once.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Parts {
     year: Option<i16>,
     month: Option<i8>,
@@ -164,6 +181,12 @@ impl Parts {
     }
 }
 
+/// Cuts off a comment in parentheses at the end (RFC 5322 section 3.3): `+0000 (UTC)`.
+fn without_comment(text: &str) -> &str {
+    let comment = text.trim_end().strip_suffix(')').and_then(|text| text.rfind('('));
+    comment.map_or(text, |start| &text[..start])
+}
+
 /// Sets a part that hasn't been given yet.
 fn set<T>(part: &mut Option<T>, value: T) -> Option<()> {
     if part.is_some() {
@@ -205,7 +228,7 @@ fn is_weekday(word: &str) -> bool {
 }
 
 /// Reads a month's name: three letters or more of it.
-fn month(word: &str) -> Option<i8> {
+pub(crate) fn month(word: &str) -> Option<i8> {
     const NAMES: [&str; 12] = [
         "january",
         "february",
@@ -228,7 +251,8 @@ fn named(word: &str, names: &[&str]) -> Option<usize> {
     (word.len() >= 3).then(|| names.iter().position(|name| name.starts_with(word))).flatten()
 }
 
-/// Reads a zone in seconds east of UTC: a name of RFC 822 or a number such as `+0200`, `-08:00`, `+02`.
+/// Reads a zone in seconds east of UTC: a name of RFC 822, a number such as `+0200`, `-08:00`, `+02`, or such a number behind `GMT` or
+/// `UTC`, as JavaScript writes it (`GMT+0200`).
 fn zone(word: &str) -> Option<i32> {
     const NAMES: [(&str, i32); 15] = [
         ("z", 0),
@@ -250,6 +274,7 @@ fn zone(word: &str) -> Option<i32> {
     if let Some((_, hours)) = NAMES.iter().find(|(name, _)| *name == word) {
         return Some(hours * 3600);
     }
+    let word = ["gmt", "utc"].iter().find_map(|name| word.strip_prefix(name)).unwrap_or(word);
     let (sign, digits) = match word.as_bytes().first()? {
         b'+' => (1, &word[1..]),
         b'-' => (-1, &word[1..]),

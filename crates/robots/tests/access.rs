@@ -200,7 +200,68 @@ fn ext_retry_after_in_other_forms_is_a_wait_too() {
         ("120;", Some(120)),
         ("+120", Some(120)),
         ("+-120", None),
-        ("120 parsecs", None),
+        // Of several readings the longer wait.
+        ("120 parsecs", Some(120)),
+        ("7,200", Some(7200)),
+        ("7.200", Some(7200)),
+        ("7 200", Some(7200)),
+        ("7\u{a0}200 s", Some(7200)),
+        ("7'200", Some(7200)),
+        ("1,234,567", Some(7 * 86_400)),
+        ("1,5", Some(5)),
+        ("1,5 hours", Some(5400)),
+        ("5,60", Some(60)),
+        ("60-120", Some(120)),
+        ("10 - 20 minutes", Some(1200)),
+        // Units, and several of them.
+        ("7200000ms", Some(7200)),
+        ("1500 milliseconds", Some(2)),
+        ("1.5h", Some(5400)),
+        ("1 minute", Some(60)),
+        ("1h60m", Some(7200)),
+        ("1h 60m", Some(7200)),
+        ("1 hour and 60 minutes", Some(7200)),
+        ("1 Hour, 60 Minutes", Some(7200)),
+        ("1d2h3m4s", Some(93_784)),
+        ("1h30", Some(5400)),
+        ("60m or 90s", Some(3600)),
+        ("an hour", Some(3600)),
+        ("two hours", Some(7200)),
+        ("2-hour", Some(7200)),
+        ("hour(s): 2", Some(2)),
+        ("2 hour(s)", Some(7200)),
+        ("02:00:00", Some(7200)),
+        ("0:30", Some(1800)),
+        ("1 day, 2:00:00", Some(93_600)),
+        ("1 week", Some(7 * 86_400)),
+        ("7.2e3", Some(7200)),
+        // ISO 8601.
+        ("PT2H", Some(7200)),
+        ("pt1h30m", Some(5400)),
+        ("PT7200S", Some(7200)),
+        ("PT0.5H", Some(1800)),
+        ("P1D", Some(86_400)),
+        ("P1DT2H", Some(93_600)),
+        ("P1W", Some(7 * 86_400)),
+        ("P1M", Some(7 * 86_400)),
+        ("-PT2H", None),
+        ("PT", None),
+        // Other text around it.
+        ("7200 (two hours)", Some(7200)),
+        ("7200 # two hours", Some(7200)),
+        ("120, please", Some(120)),
+        ("seconds=7200", Some(7200)),
+        ("delay-seconds: 7200", Some(7200)),
+        ("in 5 minutes", Some(300)),
+        ("{\"retry_after\": 7200}", Some(7200)),
+        ("<7200>", Some(7200)),
+        ("\u{a0}7200", Some(7200)),
+        ("7200\u{a0}", Some(7200)),
+        ("７２００", Some(7200)),
+        ("7\u{1}", Some(7)),
+        ("v2", None),
+        ("seconds=-5", None),
+        ("a while", None),
         ("-5s", None),
         (".", None),
         // The first of March 2026 is a Sunday.
@@ -220,12 +281,75 @@ fn ext_retry_after_in_other_forms_is_a_wait_too() {
         ("Sat, 01 Jan 29999 00:00:00 GMT", Some(7 * 86_400)),
         ("99999-01-01T00:00:00Z", Some(7 * 86_400)),
         ("Sun, 01 Mar 02026 12:10:00 GMT", None),
-        ("01/02/2026", None),
+        ("Sun, 30 Feb 2026 12:10:00 GMT", None),
+        ("2026-13-45T12:10:00Z", None),
+        ("120, Sun, 30 Feb 2026 12:10:00 GMT", Some(120)),
+        // Of a day and a month that can't be told apart the later date counts.
+        ("01/02/2026", Some(1)),
+        ("01/03/2026 12:10:00", Some(600)),
+        ("03/01/2026, 12:10:00 PM", Some(600)),
+        ("01.03.2026 12:10", Some(600)),
+        ("04/03/2026 12:00", Some(7 * 86_400)),
+        // As programs write dates, and with text around them.
+        ("Sun Mar 01 2026 12:10:00 GMT+0000 (Coordinated Universal Time)", Some(600)),
+        ("Sun Mar 01 2026 14:10:00 GMT+0200 (Eastern European Standard Time)", Some(600)),
+        ("Sun, 01 Mar 2026 12:10:00 GMT+00:00", Some(600)),
+        ("Sun, 01 Mar 2026 14:10:00 UTC+2", Some(600)),
+        ("Sun Mar  1 12:10:00 UTC 2026", Some(600)),
+        ("2026-03-01 12:10:00.123456789 +0000 UTC m=+9000.000012", Some(600)),
+        ("2026-03-01T12:10:00+00:00[UTC]", Some(600)),
+        ("Sun, 01 Mar 2026 12:10:00 +0000 (UTC)", Some(600)),
+        ("until Sun, 01 Mar 2026 12:10:00 GMT.", Some(600)),
+        ("2026-03-01T12:10:00Z (maintenance)", Some(600)),
+        ("date=\"2026-03-01T12:10:00Z\"", Some(600)),
+        ("\u{a0}Sun, 01 Mar 2026 12:10:00 GMT", Some(600)),
+        ("Sun,\u{a0}01 Mar 2026 12:10:00\u{a0}GMT", Some(600)),
+        ("5, Sun, 01 Mar 2026 12:10:00 GMT", Some(600)),
+        ("7200, Sun, 01 Mar 2026 12:10:00 GMT", Some(7200)),
+        ("7200, 01 Mar 2026 12:10:00 GMT", Some(7200)),
     ];
     for (value, seconds) in rows {
         assert_eq!(asked(&[("Retry-After", value)]), seconds.map(Duration::from_secs), "{value}");
     }
     assert_eq!(asked(&[("Retry-After", "5, 2026-03-01T12:10:00Z, 90s")]), Some(secs(600)));
+    // A no-break space in Latin-1.
+    assert_eq!(retry_after([("retry-after", &b"\xa07200"[..])], now()), Some(secs(7200)));
+    assert_eq!(retry_after([("retry-after", &b"2\xa0hours\xff"[..])], now()), Some(secs(7200)));
+}
+
+/// A value of any length is read in one pass, whatever it is made of.
+#[test]
+fn long_retry_after_values_are_read_to_their_end() {
+    for part in [
+        "1,111,",
+        "5 ",
+        "1 Mar ",
+        "1-",
+        "p1",
+        "a ",
+        "1.",
+        "- 1",
+        "\u{a0}",
+        "1h,",
+        "2026-01-01 ",
+        "12:00:",
+        "((",
+        "1e",
+    ] {
+        let value = format!("{} x 7200s", part.repeat(60_000 / part.len()));
+        assert!(asked(&[("Retry-After", &value)]).is_some_and(|wait| wait >= secs(7200)), "{part}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_retry_after_is_read_and_a_number_in_it_counts(text in "[ -~\u{a0}é]{0,40}", bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..60)) {
+        let wait = retry_after([("retry-after", &bytes[..])], now());
+        proptest::prop_assert!(wait.is_none_or(|wait| wait >= secs(1) && wait <= secs(7 * 86_400)));
+        // Another value on the same line or on one of its own never shortens a wait.
+        let both = asked(&[("retry-after", &text), ("retry-after", "7200")]);
+        proptest::prop_assert!(both >= Some(secs(7200)));
+    }
 }
 
 fn secs(n: u64) -> Duration {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::wait::{Wait, waits};
 use crate::parse_date;
 
 /// Holds the status and the response fields that [`judge`](super::judge) reads; others are dropped.
@@ -108,24 +109,25 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
 /// that an intermediary joined by commas, the longest wait counts. Negative and unreadable values are none; a date in the past
 /// gives the least wait. Source: RFC 9110 sections 5.6.7, 6.6.1 and 10.2.3.
 ///
-/// Deviation: RFC 9110 knows whole seconds and dates with a correct weekday in GMT. Other forms ask for a wait too, and are read:
-/// quoted values, a sign, parameters, fractions and units (`"120"`, `+120`, `120; a=b`, `1.5`, `90s`, `2 hours`), and every date that [`parse_date`] reads, in `Date` too.
+/// Deviation: RFC 9110 knows whole seconds and dates with a correct weekday in GMT. Other forms ask for a wait too, and are read
+/// wherever they stand in a value: fractions and units (`1.5`, `90s`, `1 hour and 60 minutes`, `2:00:00`), ISO 8601 (`PT2H`), separators of
+/// thousands (`7,200`), every date that [`parse_date`] reads, and numeric dates (`28/11/2026`). Of several readings the longer
+/// wait counts (`1.500` is 1,500 s). `Date` is read in every form that [`parse_date`] reads.
 ///
-/// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off.
+/// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off. Cost: linear.
 pub fn retry_after<'a>(
     lines: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     now: Timestamp,
 ) -> Option<Duration> {
     const LEAST: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_hours(7 * 24);
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<Wait> = Vec::new();
     let mut date: Option<Timestamp> = None;
     for (name, value) in lines {
-        let Ok(value) = std::str::from_utf8(value) else { continue };
         if name.eq_ignore_ascii_case("retry-after") {
-            asked.extend(longest(value));
+            asked.extend(waits(value));
         } else if name.eq_ignore_ascii_case("date")
-            && let Some(at) = date_of(value)
+            && let Some(at) = std::str::from_utf8(value).ok().and_then(date_of)
         {
             // Two of them are a mistake: the earlier one makes the longer wait.
             date = Some(date.map_or(at, |before| before.min(at)));
@@ -133,66 +135,16 @@ pub fn retry_after<'a>(
     }
     let from = date.unwrap_or(now);
     let wait = asked.into_iter().map(|asked| match asked {
-        Asked::For(length) => length,
-        Asked::Until(at) => Duration::try_from(at.duration_since(from)).unwrap_or_default(),
+        Wait::For(length) => length,
+        Wait::Until(at) => Duration::try_from(at.duration_since(from)).unwrap_or_default(),
     });
     Some(wait.max()?.clamp(LEAST, MOST))
 }
 
-/// What one value of `Retry-After` asks for.
-#[derive(Debug, Clone, Copy)]
-enum Asked {
-    For(Duration),
-    Until(Timestamp),
-}
-
-/// The values of one line: one by the grammar; where an intermediary joined several by commas, the longest of each form.
-fn longest(line: &str) -> impl Iterator<Item = Asked> {
-    let parts: Vec<&str> = line.split(',').take(LINE_PARTS).collect();
-    let wait = parts.iter().filter_map(|part| wait(part)).max();
-    // A date has a comma of its own, but for those of asctime and ISO 8601.
-    let dates = parts.iter().filter_map(|part| date_of(part));
-    let pairs = parts.windows(2).filter_map(|pair| date_of(&pair.join(",")));
-    let latest = dates.chain(pairs).max();
-    [wait.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
-}
-
-/// Values between commas of one line that are read.
-const LINE_PARTS: usize = 64;
-
-/// Reads a length of time: seconds, with a fraction or without, or a number with a unit. A fraction counts as a whole second.
-fn wait(value: &str) -> Option<Duration> {
-    let value = unquoted(value.split(';').next().unwrap_or_default());
-    let value = value.strip_prefix('+').unwrap_or(value);
-    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (whole, rest) = value.split_at(end);
-    let length = delta_seconds(whole)?;
-    let (has_fraction, unit) = match rest.strip_prefix('.') {
-        Some(rest) => {
-            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            (rest[..end].bytes().any(|digit| digit != b'0'), &rest[end..])
-        }
-        None => (false, rest),
-    };
-    let seconds = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "s" | "sec" | "secs" | "second" | "seconds" => 1,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60,
-        "h" | "hr" | "hrs" | "hour" | "hours" => 60 * 60,
-        "d" | "day" | "days" => 24 * 60 * 60,
-        _ => return None,
-    };
-    let count = length.as_secs().saturating_add(u64::from(has_fraction));
-    Some(Duration::from_secs(count.saturating_mul(seconds)))
-}
-
 /// Reads a date in one of the forms of RFC 9110, or in another one that leaves no doubt.
 fn date_of(value: &str) -> Option<Timestamp> {
-    let value = unquoted(value);
+    let value = value.trim().trim_matches(['"', '\'']).trim();
     http_date(value).or_else(|| parse_date(value))
-}
-
-fn unquoted(value: &str) -> &str {
-    value.trim().trim_matches(['"', '\'']).trim()
 }
 
 /// Reads digits; more than fit are as many as fit (RFC 9111 section 1.2.2).
@@ -205,7 +157,7 @@ fn delta_seconds(value: &str) -> Option<Duration> {
 }
 
 /// Reads an HTTP date; the last hours of the year 9999, which a [`Timestamp`] can't hold, are its last moment.
-fn http_date(value: &str) -> Option<Timestamp> {
+pub(super) fn http_date(value: &str) -> Option<Timestamp> {
     let at = httpdate::parse_http_date(value.trim()).ok()?;
     Some(Timestamp::try_from(at).unwrap_or(Timestamp::MAX))
 }

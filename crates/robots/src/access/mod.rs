@@ -2,6 +2,7 @@
 
 mod head;
 mod judge;
+mod wait;
 
 pub use head::{ResponseHead, retry_after};
 pub use judge::{
