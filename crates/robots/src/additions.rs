@@ -33,8 +33,8 @@ impl Additions {
     /// A file in UTF-16 without a mark or in UTF-32 is decoded; NUL bytes, Unicode spaces, invisible characters and full-width `:`, `/`,
     /// `*` and `#` are read as a person reads them. The file as it is counts as well: a URL is denied where any reading denies it.
     pub const H10: Additions = Additions(1 << 9);
-    /// The Disallow lines of a group for a word that means every robot (`bot`, `robots`, `crawler`, `spiders`, `**` ...) bind us as well; its
-    /// Allow lines don't.
+    /// The Disallow lines of a group for a word that means every robot (`bot`, `robots`, `crawler`, `spiders`), or for asterisks that aren't a lone
+    /// `*` (`**`, `*.*`), bind us as well, with any quotes, brackets or punctuation around (`"*"`, `*;`, `(robots)`); its Allow lines don't.
     pub const H11: Additions = Additions(1 << 10);
     /// VT, FF, NEL, U+2028, U+2029 and the two characters `\n` are also read as line ends. The file as it is counts as well: a URL is
     /// denied where any reading denies it.

@@ -1,7 +1,7 @@
 //! Which robots a user-agent line names, in each dialect.
 
 use crate::agent::{is_token, leading_token, same_name, same_name_in_latin1};
-use crate::bytes::{is_blank, words};
+use crate::bytes::{is_blank, trim, words};
 use crate::{Additions, Agent, Dialect};
 
 /// The robots that one user-agent value names. Bit 0 of a set is our name, bit n our n-th alias.
@@ -95,6 +95,9 @@ impl<'a> Selector<'a> {
         let us = self.word(first_word(value));
         let star = value[0] == b'*' && value.get(1).is_none_or(|&b| is_blank(b));
         let mut named = Named { us, plain: us, star, plain_star: star, ..Named::default() };
+        if star && value.len() == 1 {
+            return named;
+        }
         // A lone token can only say more than itself where it has other characters.
         if self.additions.contains(Additions::H2) && !is_token(value) {
             self.list(value, &mut named);
@@ -102,7 +105,7 @@ impl<'a> Selector<'a> {
         if self.has_odd_name {
             self.restrict(value, &mut named);
         }
-        if self.additions.contains(Additions::H11) && means_every_robot(value) {
+        if self.additions.contains(Additions::H11) && means_every_robot(value, named.star) {
             named.restricts = u32::MAX >> (32 - self.identities()) & !named.us;
             named.by = named.by.with(Additions::H11);
         }
@@ -173,16 +176,38 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Returns whether a value, or a part of a list with commas, is a word for every robot (H11), in quotes or not.
-fn means_every_robot(value: &[u8]) -> bool {
-    const WORDS: [&str; 9] =
-        ["bot", "bots", "robot", "robots", "crawler", "crawlers", "spider", "spiders", "*.*"];
-    value.split(|&b| matches!(b, b',' | b';')).any(|name| {
-        let name = before_slash(name);
-        let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
-        name.len() > 1 && name.iter().all(|&b| b == b'*')
-            || WORDS.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+/// Returns whether a value, or a part of a list with commas or semicolons, means every robot (H11): a word for all of them, or
+/// asterisks, with any quotes, brackets and punctuation around. `is_star`: a lone `*` is read already.
+fn means_every_robot(value: &[u8], is_star: bool) -> bool {
+    const WORDS: [&str; 8] = ["bot", "bots", "robot", "robots", "crawler", "crawlers", "spider", "spiders"];
+    value.split(|&b| matches!(b, b',' | b';')).map(trim).any(|part| {
+        let is_read = is_star && part.first() == Some(&b'*') && part.get(1).is_none_or(|&b| is_blank(b));
+        let name = before_slash(part);
+        if memchr::memchr(b'*', part).is_some() {
+            // `*bot` means some robots.
+            return !is_read
+                && (unwrapped(part).is_empty() || unwrapped(name).is_empty() && name.contains(&b'*'));
+        }
+        let word = unwrapped(name);
+        WORDS.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
     })
+}
+
+/// Takes off what is neither a letter, a digit, `-` nor `_` at both ends: quotes, brackets, punctuation, blanks. Nothing is left of a name without
+/// letters and digits.
+fn unwrapped(name: &[u8]) -> &[u8] {
+    if let Ok(text) = std::str::from_utf8(name) {
+        let bare = text.trim_matches(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
+        return if bare.chars().any(char::is_alphanumeric) { bare.as_bytes() } else { b"" };
+    }
+    // In Latin-1 and its kin, letters are from C0 on.
+    let is_letter = |b: &u8| b.is_ascii_alphanumeric() || *b >= 0xc0;
+    let is_kept = |b: &u8| is_letter(b) || matches!(b, b'-' | b'_');
+    let (Some(start), Some(end)) = (name.iter().position(is_kept), name.iter().rposition(is_kept)) else {
+        return b"";
+    };
+    let bare = &name[start..=end];
+    if bare.iter().any(is_letter) { bare } else { b"" }
 }
 
 /// Returns what is before the first blank or `/`.
@@ -198,7 +223,7 @@ fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn before_slash(value: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'/', value).unwrap_or(value.len());
-    crate::bytes::trim(&value[..end])
+    trim(&value[..end])
 }
 
 fn occurs_in(part: &[u8], whole: &[u8]) -> bool {

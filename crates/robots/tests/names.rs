@@ -1,6 +1,6 @@
 //! Names with digits and other characters beyond the grammar of RFC 9309 (specification 1.6 steps 2 and 4).
 
-use robots::{Additions, Agent, Dialect, Robots};
+use robots::{Additions, Agent, Dialect, Options, Robots};
 
 /// The columns of `names.tsv`: lines, agent, path, and what `rfc9309` and `hardened` answer.
 #[test]
@@ -50,6 +50,97 @@ fn a_name_in_latin1_restricts_and_never_opens() {
     assert_eq!(answers("r\u{f6}bot/1.0", Dialect::Hardened), [false, false, true]);
     assert_eq!(answers("r\u{f6}bot/1.0", Dialect::Rfc9309), [true, false, true]);
     assert_eq!(answers("rabot/1.0", Dialect::Hardened), [true, false, true]);
+}
+
+/// Whether a file allows a path, by each dialect.
+fn answers(file: &[u8], path: &str) -> Vec<(Dialect, bool)> {
+    let allows = |dialect: Dialect| {
+        Robots::parse(file, &Agent::new("SuperRobot/1.0"), &dialect.into(), None).verdict(path).allowed
+    };
+    Dialect::ALL.map(|dialect| (dialect, allows(dialect))).to_vec()
+}
+
+#[test]
+fn marks_around_a_star_or_a_word_for_every_robot_close_for_every_robot() {
+    let names: [&[u8]; 34] = [
+        b"\"*\"",
+        b"'*'",
+        b"`*`",
+        b"*;",
+        b"*:",
+        b"*.",
+        b"(*)",
+        b"[*]",
+        b"<*>",
+        b"{*}",
+        b"\"*",
+        b"*'",
+        b"( * )",
+        b"\"*\";",
+        b"\"*\", \"otherbot\"",
+        b"**",
+        b"*.*",
+        b"*/*",
+        b"*/1.0",
+        b"\"*/1.0\"",
+        b"/*",
+        b".*",
+        b"^*$",
+        b"\\*",
+        "\u{201c}*\u{201d}".as_bytes(),
+        "\u{ab} * \u{bb}".as_bytes(),
+        b"\x93*\x94",
+        b"\"robots\"",
+        b"(bots)",
+        b"<Crawlers>",
+        b"[spider]",
+        b"'robot/1.0'",
+        b"robots.",
+        b"\x93bots\x94",
+    ];
+    for name in names {
+        let file = [
+            b"User-agent: SuperRobot\nDisallow: /y\n\nUser-agent: ",
+            name,
+            b"\nDisallow: /x\nAllow: /y/z\nCrawl-delay: 7\n",
+        ]
+        .concat();
+        let name = name.escape_ascii();
+        for (dialect, is_allowed) in answers(&file, "/x") {
+            let adds = matches!(dialect, Dialect::Hardened | Dialect::Strictest);
+            assert_eq!(is_allowed, !adds, "{name} {dialect}");
+        }
+        assert!(answers(&file, "/y/z").iter().all(|(_, is_allowed)| !is_allowed), "{name}");
+        assert!(answers(&file, "/").iter().all(|(_, is_allowed)| *is_allowed), "{name}");
+        let agent = Agent::new("SuperRobot/1.0");
+        let robots = Robots::parse(&file, &agent, &Dialect::Hardened.into(), None);
+        assert!(robots.additions().contains(Additions::H11), "{name}");
+        assert_eq!(robots.timing().crawl_delay(), Some(std::time::Duration::from_secs(7)), "{name}");
+        let off = Options::default().with_additions(Additions::HARDENED.without(Additions::H11));
+        assert!(Robots::parse(&file, &agent, &off, None).verdict("/x").allowed, "{name}");
+    }
+    // Names of other robots, and `*` as RFC 9309 reads it.
+    for name in [
+        "*",
+        "* ",
+        "* (all)",
+        "*bot",
+        "bot*",
+        "(other)",
+        "\"other\"",
+        "robots-x",
+        "\u{e9}bot",
+        "-bot",
+        "''",
+        "?",
+        "superbot",
+    ] {
+        let file = format!("User-agent: SuperRobot\nAllow: /\n\nUser-agent: {name}\nDisallow: /x\n");
+        let robots =
+            Robots::parse(file.as_bytes(), &Agent::new("SuperRobot/1.0"), &Dialect::Hardened.into(), None);
+        assert!(robots.verdict("/x").allowed, "{name}");
+        assert!(!robots.additions().contains(Additions::H11), "{name}");
+    }
 }
 
 #[test]
