@@ -34,6 +34,7 @@ pub mod live;
 pub mod neighbours;
 mod nofollow;
 pub mod origin_cache;
+pub mod output_file;
 pub mod pace;
 pub mod packed;
 pub mod page_store;

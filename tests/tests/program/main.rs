@@ -23,6 +23,7 @@ mod malformed_http;
 mod many_hosts;
 mod memory;
 mod moved_seeds;
+mod outputs;
 mod pace;
 mod plan;
 mod rebinding;

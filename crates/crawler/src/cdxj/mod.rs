@@ -17,6 +17,7 @@ use crate::clean;
 use crate::clock::instant;
 use crate::fetch::field_lines_of;
 use crate::nofollow;
+use crate::output_file;
 use crate::sorter::{SortError, Sorter};
 use crate::warc::{self, Reader, Record, WrittenFile};
 
@@ -77,12 +78,14 @@ pub fn update(dir: &Path, files: &[WrittenFile], until: Option<Instant>) -> Resu
     Ok(written)
 }
 
-/// Writes the lines of some archives, in order, to a file, which is there as a whole or not at all.
+/// Writes the lines of some archives, in order, to a file that a user named, as [`output_file::write`] does.
 ///
 /// # Errors
 /// As [`export`].
 pub fn export_to(dirs: &[PathBuf], path: &Path) -> Result<u64, CdxjError> {
-    write_file(gathered(dirs)?, path)
+    let lines = gathered(dirs)?;
+    let failed = |source| CdxjError::Write { path: path.to_owned(), source };
+    output_file::write(path, failed, |out| write(lines, path, out))
 }
 
 fn gathered(dirs: &[PathBuf]) -> Result<Sorter, CdxjError> {

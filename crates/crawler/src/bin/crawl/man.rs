@@ -1,5 +1,6 @@
 //! `crawl man`: the manual pages.
 
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -53,8 +54,19 @@ fn page(mut root: Command, names: &[String]) -> anyhow::Result<Vec<u8>> {
 
 /// Writes a page for the program and each of its commands. The directory is made where it is missing.
 fn write_all(root: Command, dir: &Path) -> anyhow::Result<()> {
-    let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(root, dir));
-    written.with_context(|| format!("can't write {}", dir.display()))
+    let write = || {
+        std::fs::create_dir_all(dir)?;
+        let made = tempfile::tempdir()?;
+        clap_mangen::generate_to(root, made.path())?;
+        for page in std::fs::read_dir(made.path())? {
+            let page = page?;
+            let text = std::fs::read(page.path())?;
+            let path = dir.join(page.file_name());
+            crawler::output_file::write(&path, |error| error, |out| out.write_all(&text))?;
+        }
+        Ok::<_, io::Error>(())
+    };
+    write().with_context(|| format!("can't write {}", dir.display()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `crawl report DIR`: the report of a crawl for its researcher, and with `--host` the one for a site's owner.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -185,7 +184,10 @@ fn write_to(
         return crate::robots_history::write(|mut out| write(&mut out));
     };
     let name = crate::options::path_text(file);
-    let mut out = BufWriter::new(File::create(file).with_context(|| format!("can't write {name}"))?);
-    write(&mut out).and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;
+    match crawler::output_file::write(file, |error| error, |out| write(out)) {
+        // A reader that went away is no error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        written => written.with_context(|| format!("can't write {name}"))?,
+    }
     Ok(exit::COMPLETE)
 }

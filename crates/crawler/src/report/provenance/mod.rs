@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use self::facts::Facts;
 use self::files::described_files;
 use super::Report;
+use crate::output_file;
 
 /// What a crawl's database can't know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,7 +86,8 @@ pub fn write_provenance(report: &Report, about: &About, dir: &Path) -> Result<Pr
             return Ok(());
         }
         let mut text = Vec::new();
-        fill(&mut text).and_then(|()| replace(&path, &text)).map_err(ProvenanceError::write(&path))?;
+        let put = |text: &[u8]| output_file::write(&path, |error| error, |out| out.write_all(text));
+        fill(&mut text).and_then(|()| put(&text)).map_err(ProvenanceError::write(&path))?;
         done.written.push(name);
         Ok(())
     };
@@ -106,19 +108,4 @@ fn pretty(out: &mut Vec<u8>, value: &serde_json::Value) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     out.push(b'\n');
     Ok(())
-}
-
-/// Writes a file whole or not at all.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().permissions(permissions()).tempfile_in(dir)?;
-    file.write_all(text)?;
-    file.persist(path)?;
-    Ok(())
-}
-
-/// As a new file has them; a temporary one is for its owner alone.
-fn permissions() -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    fs::Permissions::from_mode(0o666)
 }

@@ -1,19 +1,16 @@
-//! Where an export goes: standard output, a file, a directory of files, or a database. A file is written atomically: as
-//! `FILE.part`, which is renamed at the end.
+//! Where an export goes: standard output, a file, a directory of files, or a database. Files are written by [`output_file`].
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crawler::output_file;
 use crawler::tables::graph::{Graph, GraphFormat, write_graph};
 use crawler::view::{Table, TableFormat, ViewError, write_rows};
 
 use super::{ExportArgs, Format, Job};
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-
-/// Bytes that are written to a file at once.
-const AT_ONCE: usize = 256 * 1024;
 
 /// Where the tables go.
 #[derive(Debug)]
@@ -89,7 +86,7 @@ impl Output {
                 if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.exists()) {
                     fs::create_dir_all(dir)?;
                 }
-                write_file(path, |out| job.write_table(*table, out))
+                output_file::write(path, ViewError::from, |out| job.write_table(*table, out))
             }
             Self::Directory(dir) => {
                 fs::create_dir_all(dir)?;
@@ -101,7 +98,9 @@ impl Output {
                 let mut omitted = 0;
                 for table in tables {
                     let path = file_in(dir, table.name(), job.args.format);
-                    omitted = omitted.max(write_file(&path, |out| job.write_table(table, out))?);
+                    let written =
+                        output_file::write(&path, ViewError::from, |out| job.write_table(table, out));
+                    omitted = omitted.max(written?);
                 }
                 Ok(omitted)
             }
@@ -158,11 +157,7 @@ fn not_built(what: &str) -> ViewError {
 #[cfg(feature = "sqlite")]
 fn write_database(path: &Path, job: &Job<'_>) -> Result<u64, ViewError> {
     let tables = job.args.table.map_or_else(|| Table::ALL.to_vec(), |table| vec![table]);
-    whole(path, |part| {
-        match fs::remove_file(part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+    output_file::write_by_path(path, ViewError::from, |part| {
         let mut database = crawler::tables::SqliteOutput::create(part)?;
         let mut omitted = 0;
         for table in tables {
@@ -172,7 +167,6 @@ fn write_database(path: &Path, job: &Job<'_>) -> Result<u64, ViewError> {
         }
         add_texts(job, &mut database)?;
         database.finish()?;
-        File::open(part)?.sync_all()?;
         Ok(omitted)
     })
 }
@@ -212,40 +206,4 @@ fn add_texts(_: &Job<'_>, _: &mut crawler::tables::SqliteOutput) -> Result<(), V
 #[cfg(not(feature = "sqlite"))]
 fn write_database(_: &Path, _: &Job<'_>) -> Result<u64, ViewError> {
     Err(not_built("sqlite"))
-}
-
-fn write_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<T, ViewError>,
-) -> Result<T, ViewError> {
-    whole(path, |part| {
-        let mut out = BufWriter::with_capacity(AT_ONCE, File::create(part)?);
-        let written = write(&mut out)?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        Ok(written)
-    })
-}
-
-/// Makes a file under another name, and gives it its own when it is whole.
-pub(super) fn whole<T, E: From<io::Error>>(
-    path: &Path,
-    make: impl FnOnce(&Path) -> Result<T, E>,
-) -> Result<T, E> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    // It may lie in a directory of somebody else, who would choose what is overwritten.
-    if part.is_symlink() {
-        fs::remove_file(&part)?;
-    }
-    let result = make(&part).and_then(|made| {
-        fs::rename(&part, path)?;
-        Ok(made)
-    });
-    if result.is_err() {
-        // The error itself is what has to be reported.
-        drop(fs::remove_file(&part));
-    }
-    result
 }

@@ -1,16 +1,15 @@
 //! `crawl export --format wacz`: the archives of some crawls as one file.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 
 use crawler::causes::with_causes;
 use crawler::config::read_own;
 use crawler::extract::ExtractLimits;
+use crawler::output_file;
 use crawler::wacz::{self, KeyError, Options, Part, SigningKey, WaczError, Written};
 
 use super::ExportArgs;
-use super::output::whole;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::show;
@@ -38,12 +37,7 @@ pub(super) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         parts.push(Part { root: dir, store: view.store(), limits: limits(dir)? });
     }
     let options = Options { with_texts: !args.no_text, key: key.as_ref(), now: crawler::clock::wall() };
-    let made = whole(path, |part| {
-        let file = File::create(part)?;
-        let written = wacz::write(&parts, options, &mut BufWriter::new(&file))?;
-        file.sync_all()?;
-        Ok::<_, WaczError>(written)
-    });
+    let made = output_file::write(path, WaczError::Write, |out| wacz::write(&parts, options, out));
     let written = made.map_err(|error| match error {
         WaczError::NoArchive(_) => Stop::new(exit::USAGE, with_causes(&error)),
         WaczError::Write(error) => {
