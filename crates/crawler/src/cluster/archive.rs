@@ -47,7 +47,7 @@ impl Archive {
         let (dir, held) = match place {
             ArchivePlace::Dir(dir) => (
                 dir.clone(),
-                Some(CrawlDir::of_worker(dir).map_err(|error| ArchiveError::Dir(error.into()))?),
+                Some(CrawlDir::of_archive(dir, own).map_err(|error| ArchiveError::Dir(error.into()))?),
             ),
             ArchivePlace::Own | ArchivePlace::Objects(_) => (own.warc(), None),
         };

@@ -392,6 +392,12 @@ fn claim(
     key: &FingerprintKey,
     runtime: &Runtime,
 ) -> Result<(), WorkError> {
+    // `warc/` of another worker's directory, which doesn't run.
+    if let Some(parent) = archive.other_root().filter(|root| root.ends_with("warc")).and_then(Path::parent)
+        && parent.join(CRAWL_FILE).exists()
+    {
+        claim_dir(parent, key)?;
+    }
     for root in [Some(dir.root()), archive.other_root()].into_iter().flatten() {
         claim_dir(root, key)?;
     }

@@ -19,6 +19,25 @@ pub enum DirError {
     /// Another process works on it.
     #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop a crawl with `crawl stop {}`", .0.display(), .0.display())]
     InUse(PathBuf),
+    /// Another process writes in the archive directory, or in one around it or in it.
+    #[error("{} can't be used for an archive: {} is in use by another crawl, worker or program that reads it, and one of the two lies in the archive of the other. Give each an archive directory of its own (--out, --warc), or wait for the other to end", .archive.display(), .holder.display())]
+    ArchiveInUse {
+        /// The archive directory.
+        archive: PathBuf,
+        /// The directory that the other process holds.
+        holder: PathBuf,
+    },
+    /// A worker's archive would be that of a crawl on one machine.
+    #[error("{} has the archive of the crawl in {}: give the worker another directory (--warc)", .archive.display(), .crawl.display())]
+    ArchiveOfCrawl {
+        /// The archive directory.
+        archive: PathBuf,
+        /// The directory of the crawl.
+        crawl: PathBuf,
+    },
+    /// A worker's archive would be beside its log.
+    #[error("--warc {} is the worker's own directory: leave --warc out for warc/ in it, or name another directory", .0.display())]
+    ArchiveIsOwn(PathBuf),
     /// Something in it may lead outside of it, and nothing there was used.
     #[error("{} is {what}: nothing in the directory of a crawl is opened through one, because the directory may come from somebody else; remove it, or replace it with the file itself", .path.display())]
     Link {

@@ -4,6 +4,7 @@
 //! process works on it. The database is prepared as `db.new/` and renamed once the seeds are in it: a directory with
 //! `db.new` and without `db` is a start that never fetched anything.
 
+mod archive;
 mod error;
 pub(crate) mod moved;
 pub(crate) mod swap;
@@ -66,7 +67,7 @@ impl CrawlDir {
         if let Some(error) = refused {
             return Err(error);
         }
-        if let Err(error) = dir.prepare_db() {
+        if let Err(error) = dir.refuse_used_archive().and_then(|()| dir.prepare_db()) {
             drop(fs::remove_dir_all(dir.unfinished_db()));
             drop(fs::remove_file(root.join(".lock")));
             if made {
@@ -91,8 +92,15 @@ impl CrawlDir {
 
     /// As [`CrawlDir::open`], to continue the crawl: one that was moved to a cluster is refused.
     pub fn open_to_continue(root: &Path) -> Result<Self, DirError> {
-        let dir = Self::open(root)?;
+        let dir = Self::open_alone(root)?;
         moved::refuse(root)?;
+        Ok(dir)
+    }
+
+    /// As [`CrawlDir::open`], to write in the archive: it is refused where a worker uses that too.
+    pub fn open_alone(root: &Path) -> Result<Self, DirError> {
+        let dir = Self::open(root)?;
+        dir.refuse_used_archive()?;
         Ok(dir)
     }
 
@@ -106,7 +114,10 @@ impl CrawlDir {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         refuse_links(root)?;
         match Self::lock(root) {
-            Ok(dir) => Ok(Some(dir)),
+            Ok(dir) => {
+                dir.refuse_used_archive()?;
+                Ok(Some(dir))
+            }
             Err(DirError::Io { source, .. })
                 if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
             {
@@ -121,12 +132,64 @@ impl CrawlDir {
         refuse_links(root)?;
         fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
         let dir = Self::lock(root)?;
-        if dir.settings().exists() { Err(DirError::HoldsCrawl(root.to_owned())) } else { Ok(dir) }
+        if dir.settings().exists() {
+            return Err(DirError::HoldsCrawl(root.to_owned()));
+        }
+        dir.refuse_used_archive()?;
+        Ok(dir)
+    }
+
+    /// Takes a directory for the archive of a cluster's worker, besides the worker's own; makes it if it isn't there.
+    ///
+    /// # Errors
+    /// [`DirError::ArchiveInUse`] where it is in use, or lies in an archive that is, or around one, through links too;
+    /// [`DirError::ArchiveOfCrawl`], [`DirError::ArchiveIsOwn`].
+    pub fn of_archive(archive: &Path, worker: &Self) -> Result<Self, DirError> {
+        let canonical = |path: &Path| fs::canonicalize(path).map_err(DirError::io("find", path));
+        let made = !archive.exists();
+        fs::create_dir_all(archive).map_err(DirError::io("create the directory", archive))?;
+        let (root, own) = (canonical(archive)?, canonical(worker.root())?);
+        if root == own {
+            return Err(DirError::ArchiveIsOwn(archive.to_owned()));
+        }
+        refuse_links(&root)?;
+        let crawl = if root.ends_with("warc") { root.parent() } else { None };
+        for dir in [Some(root.as_path()), crawl].into_iter().flatten() {
+            if Self::unlocked(dir).settings().exists() {
+                return Err(DirError::ArchiveOfCrawl { archive: archive.to_owned(), crawl: dir.to_owned() });
+            }
+        }
+        let mut dir = Self::lock(&root).map_err(|error| match error {
+            DirError::InUse(holder) => DirError::ArchiveInUse { archive: archive.to_owned(), holder },
+            error => error,
+        })?;
+        if let Some(lock) = &mut dir.lock {
+            archive::note(lock, Some(&own)).map_err(DirError::io("write in the directory", archive))?;
+        }
+        archive::refuse_used(&root, &[&root, &own]).inspect_err(|_| {
+            if made {
+                drop(fs::remove_file(root.join(".lock")));
+                drop(fs::remove_dir(&root));
+            }
+        })?;
+        Ok(dir)
+    }
+
+    /// Refuses an archive directory that another process writes in: it isn't taken, and what is there may be read at any time.
+    pub(crate) fn refuse_used(archive: &Path) -> Result<(), DirError> {
+        let root = fs::canonicalize(archive).map_err(DirError::io("find", archive))?;
+        archive::refuse_used(&root, &[])
+    }
+
+    /// Refuses the archive of this directory where another process uses it, or one around it or in it.
+    fn refuse_used_archive(&self) -> Result<(), DirError> {
+        let root = fs::canonicalize(&self.root).map_err(DirError::io("find", &self.root))?;
+        archive::refuse_used(&root.join("warc"), &[&root])
     }
 
     fn lock(root: &Path) -> Result<Self, DirError> {
         let path = root.join(".lock");
-        let lock = nofollow::options()
+        let mut lock = nofollow::options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -134,7 +197,10 @@ impl CrawlDir {
             .map_err(nofollow::explain)
             .map_err(DirError::io("write in the directory", root))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { root: root.to_owned(), lock: Some(lock) }),
+            Ok(()) => {
+                archive::note(&mut lock, None).map_err(DirError::io("write in the directory", root))?;
+                Ok(Self { root: root.to_owned(), lock: Some(lock) })
+            }
             Err(TryLockError::WouldBlock) => Err(DirError::InUse(root.to_owned())),
             Err(TryLockError::Error(source)) => Err(DirError::Io { action: "lock", path, source }),
         }
@@ -261,5 +327,153 @@ mod tests {
         assert!(matches!(CrawlDir::create(&root), Err(DirError::NoSettings(_))));
         assert!(matches!(CrawlDir::open(&root), Err(DirError::NoSettings(_))));
         assert!(root.join("db").exists(), "nothing is touched");
+    }
+
+    /// How a process takes directories.
+    #[derive(Debug, Clone, Copy)]
+    enum Taken<'a> {
+        /// A crawl on one machine: `--out`.
+        Crawl(&'a str),
+        /// A worker: `--out`.
+        Worker(&'a str),
+        /// A worker: `--out` and `--warc`.
+        Apart(&'a str, &'a str),
+        /// A crawl of before, for `warc.dedup` or `crawl repair`.
+        Read(&'a str),
+        /// `crawl forget`, `resume`.
+        Again(&'a str),
+        /// `crawl cluster download --out`.
+        Copy(&'a str),
+    }
+
+    fn take(top: &Path, taken: Taken<'_>) -> Result<Vec<CrawlDir>, DirError> {
+        let at = |name: &str| if name == "." { top.to_owned() } else { top.join(name) };
+        Ok(match taken {
+            Taken::Crawl(out) => {
+                let dir = CrawlDir::create(&at(out))?;
+                dir.write_settings("x = 1\n").unwrap();
+                dir.finish_db().unwrap();
+                fs::create_dir_all(dir.warc()).unwrap();
+                vec![dir]
+            }
+            Taken::Worker(out) => {
+                let dir = CrawlDir::of_worker(&at(out))?;
+                fs::create_dir_all(dir.warc()).unwrap();
+                vec![dir]
+            }
+            Taken::Apart(out, archive) => {
+                let dir = CrawlDir::of_worker(&at(out))?;
+                vec![CrawlDir::of_archive(&at(archive), &dir)?, dir]
+            }
+            Taken::Read(out) => CrawlDir::hold(&at(out))?.into_iter().collect(),
+            Taken::Again(out) => vec![CrawlDir::open_alone(&at(out))?],
+            Taken::Copy(out) => {
+                fs::create_dir_all(at(out)).unwrap();
+                CrawlDir::refuse_used(&at(out)).map(|()| Vec::new())?
+            }
+        })
+    }
+
+    /// Whoever comes second finds the first one, whichever of the directories either of them names, and however.
+    #[test]
+    fn one_process_at_a_time_has_an_archive_directory_whoever_names_it_and_how() {
+        use Taken::{Again, Apart, Copy, Crawl, Read, Worker};
+        let refused = [
+            // The same archive, its parent, a directory in it, one around it, by its name and through links.
+            (Worker("one"), Apart("two", "one/warc")),
+            (Worker("one"), Apart("two", "one")),
+            (Worker("one"), Apart("two", "one/warc/sub")),
+            (Worker("one"), Apart("two", "one/warc/sub/deeper")),
+            (Worker("one"), Apart("two", "one/warc/../warc/.")),
+            (Worker("one"), Apart("two", "link-to-one/warc")),
+            (Worker("one"), Apart("two", "link-to-warc")),
+            (Worker("one"), Apart("two", "link-to-warc/sub")),
+            (Worker("link-to-one"), Apart("two", "one/warc")),
+            (Worker("in/one"), Apart("two", "in")),
+            (Apart("one", "a"), Apart("two", "a")),
+            (Apart("one", "a"), Apart("two", "link-to-a")),
+            (Apart("one", "link-to-a"), Apart("two", "a")),
+            (Apart("one", "a"), Apart("two", "a/b")),
+            (Apart("one", "a"), Apart("two", "a/b/c/d")),
+            (Apart("one", "a/b"), Apart("two", "a")),
+            (Apart("one", "a/b/c"), Apart("two", "a")),
+            (Apart("one", "a"), Worker("a")),
+            (Apart("one", "a"), Worker("a/two")),
+            (Apart("one", "two/warc"), Worker("two")),
+            (Apart("one", "two/warc/sub"), Worker("two")),
+            (Apart("one", "a"), Crawl("a")),
+            (Apart("one", "a"), Crawl("a/two")),
+            (Apart("one", "two/warc"), Crawl("two")),
+            (Crawl("one"), Apart("two", "one/warc")),
+            (Crawl("one"), Apart("two", "one/warc/sub")),
+            (Crawl("one"), Apart("two", "link-to-warc")),
+            (Crawl("one"), Worker("one/warc/two")),
+            (Crawl("one"), Crawl("one/warc/two")),
+            (Apart("one", "before/warc"), Read("before")),
+            (Apart("one", "before/warc"), Again("before")),
+            (Worker("one"), Copy("one/warc")),
+            (Apart("one", "a"), Copy("a")),
+            (Apart("one", "a"), Copy("link-to-a")),
+        ];
+        let allowed = [
+            (Worker("one"), Worker("two")),
+            (Worker("one"), Apart("two", "a")),
+            (Worker("one"), Crawl("two")),
+            (Apart("one", "a"), Apart("two", "b")),
+            (Apart("one", "in/a"), Apart("two", "in/b")),
+            (Apart("one", "one/warc"), Worker("two")),
+            (Apart("one", "one/archive"), Worker("two")),
+            (Crawl("one"), Crawl("one/two")),
+            (Worker("one"), Copy("copy/warc")),
+        ];
+        let cases = refused.map(|case| (case, true)).into_iter().chain(allowed.map(|case| (case, false)));
+        for ((first, second), is_refused) in cases {
+            let top = tempfile::tempdir().unwrap();
+            for (link, target) in [("link-to-one", "one"), ("link-to-warc", "one/warc"), ("link-to-a", "a")] {
+                fs::create_dir_all(top.path().join("a")).unwrap();
+                std::os::unix::fs::symlink(target, top.path().join(link)).unwrap();
+            }
+            // What links lead to has to be there before.
+            if matches!(first, Worker("link-to-one")) {
+                fs::create_dir_all(top.path().join("one")).unwrap();
+            }
+            let is_later = matches!(second, Read("before") | Again("before"));
+            let held = take(top.path(), first).unwrap_or_else(|error| panic!("{first:?}: {error}"));
+            if is_later {
+                // A crawl at rest whose archive the worker was given before the crawl had its settings back.
+                fs::write(top.path().join("before/crawl.toml"), "x = 1\n").unwrap();
+            }
+            let found = take(top.path(), second);
+            assert_eq!(found.is_err(), is_refused, "{first:?} {second:?}: {found:?}");
+            if let Err(error) = &found {
+                let words = error.to_string();
+                let is_clear = ["in use by another", "has the archive of the crawl"]
+                    .iter()
+                    .any(|words_of| words.contains(words_of));
+                assert!(is_clear && words.contains(&top.path().display().to_string()), "{words}");
+            }
+            drop((found.ok(), held));
+            let free = take(top.path(), second);
+            assert!(
+                free.is_ok() || matches!(free, Err(DirError::ArchiveOfCrawl { .. })),
+                "{first:?} {second:?}, once the first has ended: {free:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_worker_is_not_given_the_archive_of_a_crawl_nor_its_own_directory() {
+        let top = tempfile::tempdir().unwrap();
+        drop(take(top.path(), Taken::Crawl("crawl")).unwrap());
+        for archive in ["crawl", "crawl/warc"] {
+            let error = take(top.path(), Taken::Apart("one", archive)).unwrap_err();
+            assert!(matches!(error, DirError::ArchiveOfCrawl { .. }), "{error}");
+        }
+        let error = take(top.path(), Taken::Apart("one", "one")).unwrap_err();
+        assert!(matches!(error, DirError::ArchiveIsOwn(_)), "{error}");
+        // What is no file keeps nobody waiting.
+        let pipe = top.path().join(".lock");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(take(top.path(), Taken::Apart("one", "a")).is_ok());
     }
 }

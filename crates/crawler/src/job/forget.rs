@@ -28,7 +28,7 @@ use crate::warc::{self, Position};
 /// # Errors
 /// [`JobError::Dir`] where another process uses the directory, or it has no crawl; whatever else fails can be done again.
 pub fn forget(root: &Path, forget: Forget, reason: &str, now: Timestamp) -> Result<Removed, JobError> {
-    let dir = CrawlDir::open(root)?;
+    let dir = CrawlDir::open_alone(root)?;
     if dir.is_unfinished() {
         return Err(JobError::Unfinished(root.to_owned()));
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod address;
+mod archives;
 #[cfg(feature = "object-storage")]
 mod bucket;
 mod commits;

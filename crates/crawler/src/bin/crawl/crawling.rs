@@ -57,7 +57,12 @@ pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
         JobError::Dir(
-            DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_) | DirError::Moved { .. },
+            DirError::HoldsCrawl(_)
+            | DirError::NoSettings(_)
+            | DirError::NoCrawl(_)
+            | DirError::Moved { .. }
+            | DirError::ArchiveOfCrawl { .. }
+            | DirError::ArchiveIsOwn(_),
         )
         | JobError::Pattern(_) => exit::USAGE,
         JobError::Selector(_) | JobError::Config(_) | JobError::Earlier(_) => exit::CONFIG,

@@ -8,6 +8,7 @@ use super::super::database::block_on;
 use super::super::layout::open_all;
 use super::super::{Address, ClusterError};
 use super::{Objects, ObjectsError};
+use crate::crawl_dir::{CrawlDir, DirError};
 use crate::nofollow;
 use crate::post::{STORED_OBJECT, StoredObject};
 use crate::warc;
@@ -36,6 +37,9 @@ pub enum DownloadError {
     /// The object storage, or a file here.
     #[error(transparent)]
     Objects(#[from] ObjectsError),
+    /// The directory.
+    #[error(transparent)]
+    Dir(#[from] DirError),
     /// An entry that no worker made.
     #[error("the database names an archive file that can't be one: {0}")]
     Entry(String),
@@ -50,6 +54,7 @@ pub fn download(
 ) -> Result<Downloaded, DownloadError> {
     let failed = |source| ObjectsError::File { doing: "make", path: dir.to_owned(), source };
     fs::create_dir_all(dir).map_err(failed)?;
+    CrawlDir::refuse_used(dir)?;
     block_on(async {
         let mut all = open_all(address.clone()).await?;
         let mut entries = Vec::new();
