@@ -12,6 +12,7 @@ use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::record::PageRecord;
 use crate::store::AnyStore;
+use crate::warc::Directories;
 
 /// What the words of a page are looked for in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,8 +64,9 @@ const EXCERPT: usize = 2000;
 pub(crate) struct Excerpts(Archive);
 
 impl Excerpts {
-    pub(crate) fn new(root: &Path, limits: ExtractLimits) -> Self {
-        Self(Archive::new(root, limits))
+    /// Of an archive in these directories; `temporary` is for files that PDF files are read from.
+    pub(crate) fn new(temporary: &Path, archive: Directories, limits: ExtractLimits) -> Self {
+        Self(Archive::in_directories(temporary, archive, limits))
     }
 
     /// Returns title and excerpt of a page; the excerpt is the beginning of its main text, without the parts that no snippet may show,

@@ -1,14 +1,17 @@
 //! The WARC files of a crawl: as far as they are committed, and without what may not be shown any more.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::WaczError;
+use super::{Part, WaczError};
 use crate::cdxj;
-use crate::commit::ArchiveEnd;
+use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
 use crate::nofollow;
+use crate::page_store;
+use crate::post::{ForgottenFile, Series};
 use crate::record::{Archived, Withdrawal};
 use crate::sorter::Sorter;
 use crate::store::{AnyStore, Store as _, Tree};
@@ -33,40 +36,60 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Finds the files of the crawl in `root`, the `number`-th from 0.
-    pub(super) fn open(
-        root: &Path,
-        store: &AnyStore,
-        number: usize,
-        earlier: &[Self],
-    ) -> Result<Self, WaczError> {
-        let end = store.get(Tree::Meta, b"warc_end")?;
-        let end: Option<ArchiveEnd> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
-        let ArchiveEnd { end, synced } = end.ok_or_else(|| WaczError::NoArchive(root.to_owned()))?;
+    /// Finds the files of a crawl, the `number`-th from 0, as far as the database says that they are committed.
+    pub(super) fn open(part: &Part<'_>, number: usize, earlier: &[Self]) -> Result<Self, WaczError> {
+        for store in part.stores {
+            if let Some(pair) = store.scan(Tree::Meta, ForgottenFile::PREFIX).next() {
+                let file = ForgottenFile::read(&pair?.0).map(|file| file.to_string()).unwrap_or_default();
+                return Err(WaczError::Forgotten(file));
+            }
+        }
         let taken: HashSet<&str> =
             earlier.iter().flat_map(|archive| &archive.files).map(|file| file.name.as_str()).collect();
+        let mut ends: BTreeMap<Option<String>, Option<ArchiveEnd>> = BTreeMap::new();
+        let mut own_names = HashSet::new();
         let mut files = Vec::new();
-        for (_, path) in warc::files(&root.join("warc"))? {
+        for (serial, path) in
+            part.archive.iter().map(|dir| warc::files(dir)).collect::<Result<Vec<_>, _>>()?.concat()
+        {
             let own = file_name(&path);
-            let name =
-                if taken.contains(own.as_str()) { format!("{}-{own}", number + 1) } else { own.clone() };
-            if own == end.file {
-                // What follows isn't committed; and what wasn't synced may have been lost since, in a power failure.
-                let length = synced.map(|synced| warc::whole_until(&path, synced, end.offset)).transpose()?;
-                files.push(WarcFile { name, path, length: length.unwrap_or(end.offset) });
-                break;
+            let series = warc::series(&own).map(str::to_owned);
+            let end = match ends.entry(series) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let end = end_of(part.stores, new.key().as_deref())?;
+                    new.insert(end)
+                }
+            };
+            let Some(ArchiveEnd { end, synced }) = end else { continue };
+            // A file that is in two directories, as a link, is one.
+            if warc::serial(&end.file).is_none_or(|last| serial > last) || !own_names.insert(own.clone()) {
+                continue;
             }
-            let length = path.metadata().map_err(|source| WaczError::Read { path: path.clone(), source })?;
-            files.push(WarcFile { name, path, length: length.len() });
+            let length = if own == end.file {
+                // What follows isn't committed; and what wasn't synced may have been lost since, in a power failure.
+                let whole = synced.map(|synced| warc::whole_until(&path, synced, end.offset)).transpose()?;
+                whole.unwrap_or(end.offset)
+            } else {
+                path.metadata().map_err(|source| WaczError::Read { path: path.clone(), source })?.len()
+            };
+            let name = if taken.contains(own.as_str()) { format!("{}-{own}", number + 1) } else { own };
+            files.push(WarcFile { name, path, length });
+        }
+        if part.root.is_none() {
+            require_all(part.stores, &own_names)?;
         }
         if files.is_empty() {
-            return Err(WaczError::NoArchive(root.to_owned()));
+            let place = part.root.or(part.archive.first().map(PathBuf::as_path)).unwrap_or(Path::new(""));
+            return Err(WaczError::NoArchive(place.to_owned()));
         }
         let mut archive = Self { files, left_out: BTreeMap::new() };
-        for pair in store.scan(Tree::Withdrawn, &[]) {
-            let withdrawal: Withdrawal = serde_json::from_slice(&pair?.1)?;
-            if !withdrawal.done {
-                archive.leave_out(withdrawal);
+        for store in part.stores {
+            for pair in store.scan(Tree::Withdrawn, &[]) {
+                let withdrawal: Withdrawal = serde_json::from_slice(&pair?.1)?;
+                if !withdrawal.done {
+                    archive.leave_out(withdrawal);
+                }
             }
         }
         Ok(archive)
@@ -121,6 +144,35 @@ impl Archive {
         }
         Ok(())
     }
+}
+
+/// Up to where the files of a series are committed; none where nothing is. In a cluster the partition that wrote a series knows.
+fn end_of(stores: &[AnyStore], series: Option<&str>) -> Result<Option<ArchiveEnd>, WaczError> {
+    let key = series.map_or_else(|| WARC_END.to_owned(), warc_end_key);
+    let of_part = series.and_then(Series::read).and_then(|series| stores.get(series.part as usize));
+    let stores = match of_part {
+        Some(store) if stores.len() > 1 => std::slice::from_ref(store),
+        _ => stores,
+    };
+    for store in stores {
+        if let Some(end) = store.get(Tree::Meta, key.as_bytes())? {
+            return Ok(Some(serde_json::from_slice(&end)?));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses where a file is missing that a page refers to: another worker has it. Cost: one pass over the page records.
+fn require_all(stores: &[AnyStore], names: &HashSet<String>) -> Result<(), WaczError> {
+    for store in stores {
+        for page in page_store::scan(store) {
+            let record = page?.record()?;
+            if let Some(place) = record.captures().find(|place| !names.contains(&place.file)) {
+                return Err(WaczError::Missing(place.file.clone()));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn file_name(path: &Path) -> String {

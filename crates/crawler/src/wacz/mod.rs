@@ -25,6 +25,7 @@ use self::package::{Package, Packing};
 pub use self::sign::{KeyError, SigningKey};
 use crate::cdxj::CdxjError;
 use crate::extract::ExtractLimits;
+use crate::ledger;
 use crate::nofollow;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store as _, StoreError, Tree};
@@ -38,8 +39,18 @@ pub const VERSION: &str = "1.1.1";
 #[non_exhaustive]
 pub enum WaczError {
     /// A directory has no archive.
-    #[error("{} has no archive: there are no WARC files in `warc`", .0.display())]
+    #[error("{} has no archive: there are no WARC files of this crawl in it", .0.display())]
     NoArchive(PathBuf),
+    /// The archive of a cluster isn't given as a whole.
+    #[error(
+        "the archive file {0} is in none of the directories that are given: name those of all workers with --warc; where one is lost, run `crawl cluster lost`"
+    )]
+    Missing(String),
+    /// What a cluster's crawl was to forget is still in the archive.
+    #[error(
+        "archive files still have what was removed by `crawl cluster forget` ({0}); start the workers that have them with their directories (`crawl cluster status` names them)"
+    )]
+    Forgotten(String),
     /// The archive can't be read.
     #[error("the archive can't be read")]
     Warc(#[from] warc::Error),
@@ -80,10 +91,12 @@ impl From<rawzip::Error> for WaczError {
 /// A crawl that goes into the file.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
-    /// Its directory.
-    pub root: &'a Path,
-    /// Its database.
-    pub store: &'a AnyStore,
+    /// Its directory, with its logs; none of a crawl on many machines.
+    pub root: Option<&'a Path>,
+    /// The directories of its archive. Without `root`, every file that a page refers to has to be there.
+    pub archive: &'a [PathBuf],
+    /// Its database, or that of each partition, in their order.
+    pub stores: &'a [AnyStore],
     /// How much of a page is read for its excerpt.
     pub limits: ExtractLimits,
 }
@@ -122,7 +135,7 @@ pub struct Written {
 pub fn write(parts: &[Part<'_>], options: Options<'_>, out: &mut dyn Write) -> Result<Written, WaczError> {
     let mut archives = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
-        archives.push(Archive::open(part.root, part.store, number, &archives)?);
+        archives.push(Archive::open(part, number, &archives)?);
     }
     let mut package = Package::new(out, options.now);
     let mut written = Written::default();
@@ -146,11 +159,11 @@ pub fn write(parts: &[Part<'_>], options: Options<'_>, out: &mut dyn Write) -> R
         }
     }
 
-    let mut sorter = Sorter::new(parts.first().map(|part| part.root));
+    let mut sorter = Sorter::new(parts.first().and_then(|part| part.root));
     for archive in &archives {
         archive.index(&mut sorter)?;
     }
-    let mut blocks = Blocks::new(parts.first().map(|part| part.root))?;
+    let mut blocks = Blocks::new(parts.first().and_then(|part| part.root))?;
     package.member("indexes/index.cdx.gz", Packing::Stored, |out| {
         let mut last = Vec::new();
         for line in sorter.sorted()? {
@@ -167,28 +180,61 @@ pub fn write(parts: &[Part<'_>], options: Options<'_>, out: &mut dyn Write) -> R
 
     for (number, part) in parts.iter().enumerate() {
         let prefix = if parts.len() > 1 { format!("{}-", number + 1) } else { String::new() };
-        for (name, path) in logs(part.root)? {
+        let Some(root) = part.root else { continue };
+        for (name, path) in logs(root)? {
             package.member(&format!("logs/{prefix}{name}"), Packing::Deflated, |out| copy_log(&path, out))?;
         }
     }
-    let crawls = parts.iter().map(|part| described(part.store)).collect::<Result<Vec<_>, _>>()?;
+    let crawls = parts.iter().map(|part| described(part.stores)).collect::<Result<Vec<_>, _>>()?;
     written.digest = package.finish(&crawls, main.as_ref(), options.key)?;
     Ok(written)
 }
 
+/// Writes the index (CDXJ) of what [`write`] would pack of a crawl, in order; returns how many lines, each once.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_index(part: &Part<'_>, out: &mut dyn Write) -> Result<u64, WaczError> {
+    let mut sorter = Sorter::new(part.root);
+    Archive::open(part, 0, &[])?.index(&mut sorter)?;
+    let mut out = io::BufWriter::new(out);
+    let (mut count, mut last) = (0, Vec::new());
+    for line in sorter.sorted()? {
+        let line = line?;
+        if line != last {
+            out.write_all(&line)?;
+            out.write_all(b"\n")?;
+            count += 1;
+            last = line;
+        }
+    }
+    out.flush()?;
+    Ok(count)
+}
+
 /// What identifies a crawl, for `datapackage.json`.
-fn described(store: &AnyStore) -> Result<serde_json::Value, WaczError> {
-    let text = |key: &[u8]| -> Result<Option<String>, WaczError> {
+fn described(stores: &[AnyStore]) -> Result<serde_json::Value, WaczError> {
+    let text = |store: &AnyStore, key: &[u8]| -> Result<Option<String>, WaczError> {
         Ok(store.get(Tree::Meta, key)?.map(|value| String::from_utf8_lossy(&value).into_owned()))
     };
-    let ledger: Option<serde_json::Value> =
-        text(b"ledger")?.map(|value| serde_json::from_str(&value)).transpose()?;
-    let of_ledger = |name: &str| ledger.as_ref().map(|ledger| ledger[name].clone());
+    let Some(first) = stores.first() else { return Ok(serde_json::Value::Null) };
+    let (mut entries, mut head) = (None, None);
+    for store in stores {
+        let ledger: Option<serde_json::Value> =
+            text(store, b"ledger")?.map(|value| serde_json::from_str(&value)).transpose()?;
+        if let Some(ledger) = ledger {
+            entries = Some(entries.unwrap_or(0) + ledger["count"].as_u64().unwrap_or_default());
+            head = Some(ledger["head"].clone());
+        }
+    }
+    if stores.len() > 1 {
+        head = Some(ledger::joint_head(stores)?.to_string().into());
+    }
     Ok(serde_json::json!({
-        "id": text(b"crawl_id")?,
-        "started": text(b"started")?,
-        "ledgerEntries": of_ledger("count"),
-        "ledgerHead": of_ledger("head"),
+        "id": text(first, b"crawl_id")?,
+        "started": text(first, b"started")?,
+        "ledgerEntries": entries,
+        "ledgerHead": head,
     }))
 }
 

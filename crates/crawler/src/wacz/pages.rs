@@ -1,6 +1,8 @@
 //! `pages/pages.jsonl`: a line for each page that a reader may open.
 
 use std::io::Write;
+#[cfg(feature = "search")]
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -8,6 +10,8 @@ use super::archive::Archive;
 use super::{Options, Part, WaczError};
 use crate::page_store;
 use crate::record::{PageRecord, Withdrawal};
+#[cfg(feature = "search")]
+use crate::warc::Directories;
 
 /// The page that a reader shows first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +63,7 @@ pub(super) fn write(
 ) -> Result<Pages, WaczError> {
     let mut excerpts = Excerpts::new(part, options.with_texts);
     let mut pages = Pages::default();
-    for page in page_store::scan(part.store) {
+    for page in part.stores.iter().flat_map(page_store::scan) {
         let record = page?.record()?;
         if record.is_unavailable(options.now) {
             let at = record.unavailable_after.unwrap_or(options.now);
@@ -123,7 +127,9 @@ struct Excerpts(Option<crate::search::Excerpts>);
 #[cfg(feature = "search")]
 impl Excerpts {
     fn new(part: &Part<'_>, with_texts: bool) -> Self {
-        Self(with_texts.then(|| crate::search::Excerpts::new(part.root, part.limits.clone())))
+        let temporary = part.root.map_or_else(std::env::temp_dir, Path::to_owned);
+        let archive = Directories::new(part.archive.to_vec());
+        Self(with_texts.then(|| crate::search::Excerpts::new(&temporary, archive, part.limits.clone())))
     }
 
     fn of(&mut self, record: &PageRecord) -> (String, String) {

@@ -133,9 +133,16 @@ fn members(zip: &[u8]) -> BTreeMap<String, Vec<u8>> {
     members
 }
 
+/// A crawl in a directory.
+fn part<'a>(root: &'a Path, archive: &'a PathBuf, store: &'a AnyStore) -> Part<'a> {
+    let (archive, stores) = (std::slice::from_ref(archive), std::slice::from_ref(store));
+    Part { root: Some(root), archive, stores, limits: ExtractLimits::default() }
+}
+
 fn written(parts: &[(&Path, &AnyStore)]) -> (Written, BTreeMap<String, Vec<u8>>) {
+    let archives: Vec<_> = parts.iter().map(|(root, _)| root.join("warc")).collect();
     let parts: Vec<_> =
-        parts.iter().map(|(root, store)| Part { root, store, limits: ExtractLimits::default() }).collect();
+        archives.iter().zip(parts).map(|(archive, (root, store))| part(root, archive, store)).collect();
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let mut out = Vec::new();
     let written = write(&parts, Options { with_texts: true, key: None, now }, &mut out).unwrap();
@@ -209,7 +216,8 @@ fn files_of_two_crawls_with_one_name_are_told_apart() {
 fn a_crawl_without_an_archive_is_refused_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let store: AnyStore = Arc::new(MemoryStore::default());
-    let part = Part { root: dir.path(), store: &store, limits: ExtractLimits::default() };
+    let archive = dir.path().join("warc");
+    let part = part(dir.path(), &archive, &store);
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let mut out = Vec::new();
     let refused = write(&[part], Options { with_texts: false, key: None, now }, &mut out).unwrap_err();

@@ -21,6 +21,7 @@ mod metrics;
 mod moves;
 #[cfg(feature = "object-storage")]
 mod objects;
+mod packages;
 mod partitions;
 mod program;
 mod proxy;

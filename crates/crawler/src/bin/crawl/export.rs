@@ -32,7 +32,8 @@ Examples:
   crawl export spring autumn --format sqlite -o both.sqlite
   crawl export crawl-data --table hosts --format graphml -o hosts.graphml
   crawl export crawl-data --format cdxj -o index.cdxj
-  crawl export spring autumn --format wacz -o both.wacz --sign key.pem")]
+  crawl export spring autumn --format wacz -o both.wacz --sign key.pem
+  crawl export --cluster postgres://crawl@db.example.org/study --warc worker-1/warc --format wacz -o study.wacz")]
 pub(crate) struct ExportArgs {
     /// Directory of a crawl; with several, column `crawl` has the directory of each row
     #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster", value_name = "DIR"))]
@@ -42,6 +43,10 @@ pub(crate) struct ExportArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "dirs")]
     cluster: Option<Address>,
+    /// With --cluster and --format cdxj or wacz: the archive of a worker; name all workers'
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    warc: Vec<PathBuf>,
     /// Table to export; graphml and edges: `pages` or `hosts` [default: all, to the directory or database of -o]
     #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
@@ -94,6 +99,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// It is of the archive, and no table.
+    fn is_archive(self) -> bool {
+        matches!(self, Self::Cdxj | Self::Wacz)
+    }
+
     fn is_graph(self) -> bool {
         matches!(self, Self::Graphml | Self::Edges)
     }
@@ -134,6 +144,10 @@ struct Job<'a> {
 pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     check(args)?;
+    #[cfg(feature = "cluster")]
+    if args.format == Format::Cdxj && args.cluster.is_some() {
+        return package::index_of_cluster(args);
+    }
     if args.format == Format::Cdxj {
         return index_archives(args);
     }
@@ -205,7 +219,7 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     if args.purpose.is_some() && args.table != Some(Table::Pages) {
         return usage("--purpose requires --table pages");
     }
-    if matches!(args.format, Format::Cdxj | Format::Wacz) {
+    if args.format.is_archive() {
         if args.table.is_some() || !args.columns.is_empty() {
             return usage("--format cdxj and wacz write the archive: they have no --table and no --columns");
         }
@@ -227,10 +241,13 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     if args.no_text && !matches!(args.format, Format::Sqlite | Format::Wacz) {
         return usage("--no-text requires --format sqlite or wacz: the other formats have no main texts");
     }
-    if args.dirs.is_empty() && matches!(args.format, Format::Cdxj | Format::Wacz) {
-        return usage(
-            "--format cdxj and wacz read archives: name the directories of the workers, not --cluster",
-        );
+    #[cfg(feature = "cluster")]
+    if args.cluster.is_some() && args.warc.is_empty() == args.format.is_archive() {
+        return usage(if args.format.is_archive() {
+            "--format cdxj and wacz read the archive: name the directories of all workers with --warc, such as --warc worker-1/warc"
+        } else {
+            "--warc requires --format cdxj or wacz: tables are in the database"
+        });
     }
     if args.sign.is_some() && args.format != Format::Wacz {
         return usage("--sign requires --format wacz");
