@@ -22,6 +22,8 @@ mod hints;
 mod logging;
 mod man;
 mod options;
+#[cfg(test)]
+mod packaging_tests;
 mod page_check;
 mod place;
 mod plan;
