@@ -1,22 +1,27 @@
 //! Where a cluster's database is: the URL, as libpq reads it, and how TLS is verified.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::pass_file::{self, Found, Wanted};
 use crate::causes::Cause;
 
 /// How long a database may take to answer before it counts as silent: to open a connection, and to say that it is still at work on a statement.
 pub const ANSWER: Duration = Duration::from_secs(4);
+/// What is said of a password in a URL.
+const IN_PROCESS_LIST: &str = "the URL of the database has a password, which every user of this machine sees in the list of processes: leave it out, and set PGPASSWORD, or write it to ~/.pgpass (mode 600)";
 
 /// Why a URL isn't the address of a database.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +51,19 @@ pub enum AddressError {
         /// Why.
         source: Cause,
     },
+    /// The file of `sslcert` or `sslkey`.
+    #[error("the client's certificate or key in {} ({parameter}) can't be used", .path.display())]
+    Client {
+        /// The parameter that names it.
+        parameter: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Cause,
+    },
+    /// One of the two without the other.
+    #[error("a client's certificate needs sslcert=FILE and sslkey=FILE (or PGSSLCERT and PGSSLKEY), and TLS")]
+    HalfClient,
     /// TLS can't be set up.
     #[error("TLS can't be set up")]
     Tls(#[from] rustls::Error),
@@ -55,11 +73,16 @@ pub enum AddressError {
 ///
 /// `sslmode` is `verify-full` unless each server is a Unix socket: the certificate has to be valid for the host's name, by the
 /// authorities of the file `sslrootcert`, or by those of the system where none is given. `require` and `verify-ca` mean the same.
-/// `disable` sends everything in plain text. A password that isn't in the URL is taken from the variable `PGPASSWORD`.
+/// `disable` sends everything in plain text. `sslcert` and `sslkey` are the files of a client's certificate and its key.
+/// The variables `PGSSLROOTCERT`, `PGSSLCERT` and `PGSSLKEY` name files that the URL doesn't. A password that isn't in the URL
+/// is taken from the variable `PGPASSWORD`, or else from the file that `PGPASSFILE` names, or `~/.pgpass`.
 #[derive(Clone)]
 pub struct Address {
     pub(super) config: Config,
     pub(super) tls: MakeRustlsConnect,
+    /// How long its connections wait for locks; as long as the server says where none is set.
+    pub(super) lock_timeout: Option<Duration>,
+    warnings: Vec<String>,
 }
 
 impl Address {
@@ -126,10 +149,14 @@ impl Address {
         Ok(config.get_password().is_some())
     }
 
+    /// What whoever gave the URL should know of it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// The same for connections that wait for locks no longer than this.
     pub(super) fn with_lock_timeout(mut self, most: Duration) -> Self {
-        let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
-        self.config.options(format!("{given}-c lock_timeout={}", most.as_millis().max(1)));
+        self.lock_timeout = Some(most);
         self
     }
 }
@@ -142,16 +169,7 @@ impl fmt::Debug for Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hosts: Vec<String> = self
-            .config
-            .get_hosts()
-            .iter()
-            .map(|host| match host {
-                Host::Tcp(name) => name.clone(),
-                #[cfg(unix)]
-                Host::Unix(path) => path.display().to_string(),
-            })
-            .collect();
+        let hosts: Vec<String> = self.config.get_hosts().iter().map(host_name).collect();
         let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
         write!(f, "{database} on {}", hosts.join(", "))
     }
@@ -180,10 +198,19 @@ impl FromStr for Address {
         // Of several servers, the one that takes writes: after a failover, another one.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         config.application_name("crawl");
-        if config.get_password().is_none()
-            && let Ok(password) = std::env::var("PGPASSWORD")
-        {
+        let mut warnings = Vec::new();
+        if config.get_password().is_some() {
+            warnings.push(IN_PROCESS_LIST.to_owned());
+        } else if let Ok(password) = std::env::var("PGPASSWORD") {
             config.password(password);
+        } else {
+            match from_pass_file(&config) {
+                Found::Password(password) => {
+                    config.password(password);
+                }
+                Found::Nothing => {}
+                Found::Unused(why) => warnings.push(why),
+            }
         }
         // A connection that is cut without a word is noticed.
         if config.get_connect_timeout().is_none() {
@@ -196,13 +223,23 @@ impl FromStr for Address {
         config.keepalives_idle(Duration::from_secs(10));
         config.keepalives_interval(Duration::from_secs(3));
         config.keepalives_retries(3);
+        // Without TLS the variables mean nothing.
+        let ssl = if is_plain { ssl } else { ssl.or_variables(|name| std::env::var_os(name)) };
         let roots = if is_plain { RootCertStore::empty() } else { roots(ssl.roots)? };
+        let client = match (ssl.certificate, ssl.key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) if !is_plain => Some(client(&certificate, &key)?),
+            _ => return Err(AddressError::HalfClient),
+        };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
+            .with_root_certificates(roots);
+        let tls = match client {
+            None => tls.with_no_client_auth(),
+            Some((chain, key)) => tls.with_client_auth_cert(chain, key)?,
+        };
+        Ok(Self { config, tls: MakeRustlsConnect::new(tls), lock_timeout: None, warnings })
     }
 }
 
@@ -211,9 +248,27 @@ impl FromStr for Address {
 struct Ssl {
     mode: Option<String>,
     roots: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
 }
 
-/// Takes `sslmode` and `sslrootcert` out of a URL: the client knows the one only in part, and the other not at all.
+impl Ssl {
+    /// Files that aren't named are those of the variables that libpq reads (PostgreSQL manual, "Environment Variables"); an empty one counts as unset.
+    fn or_variables(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        for (path, name) in [
+            (&mut self.roots, "PGSSLROOTCERT"),
+            (&mut self.certificate, "PGSSLCERT"),
+            (&mut self.key, "PGSSLKEY"),
+        ] {
+            if path.is_none() {
+                *path = variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+            }
+        }
+        self
+    }
+}
+
+/// Takes `sslmode`, `sslrootcert`, `sslcert` and `sslkey` out of a URL: the client knows the first only in part, and the others not at all.
 fn without_ssl(url: &str) -> (String, Ssl) {
     let mut ssl = Ssl::default();
     let Some((before, query)) = url.split_once('?') else { return (url.to_owned(), ssl) };
@@ -225,11 +280,66 @@ fn without_ssl(url: &str) -> (String, Ssl) {
         match decoded.as_ref().map(|(name, value)| (name.as_ref(), value.as_ref())) {
             Some(("sslmode", mode)) => ssl.mode = Some(mode.to_owned()),
             Some(("sslrootcert", path)) => ssl.roots = Some(path.into()),
+            Some(("sslcert", path)) => ssl.certificate = Some(path.into()),
+            Some(("sslkey", path)) => ssl.key = Some(path.into()),
             _ => others.push(parameter),
         }
     }
     let others = others.join("&");
     (if others.is_empty() { before.to_owned() } else { format!("{before}?{others}") }, ssl)
+}
+
+/// The password for the first of the servers that the file of passwords has.
+fn from_pass_file(config: &Config) -> Found {
+    let Some(path) = pass_file::path(|name| std::env::var_os(name)) else { return Found::Nothing };
+    let user = match config.get_user() {
+        Some(user) => user.to_owned(),
+        None => std::env::var("USER").unwrap_or_default(),
+    };
+    let hosts: Vec<String> = config.get_hosts().iter().map(host_name).collect();
+    let ports = config.get_ports();
+    let wanted = hosts.iter().enumerate().map(|(at, host)| Wanted {
+        host,
+        // One port holds for all servers.
+        port: ports.get(at).or(ports.first()).copied().unwrap_or(5432),
+        database: config.get_dbname().unwrap_or(&user),
+        user: &user,
+    });
+    pass_file::look_up(&path, &wanted.collect::<Vec<_>>())
+}
+
+/// A server's name, or the directory of its socket.
+fn host_name(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// A client's certificate with those that certify it, and its key, which is its user's alone.
+fn client(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), AddressError> {
+    let failed = |parameter, path: &Path| {
+        let path = path.to_owned();
+        move |source: Cause| AddressError::Client { parameter, path, source }
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed("sslcert", certificate)(error.into()))?;
+    if chain.is_empty() {
+        return Err(failed("sslcert", certificate)("it has no certificate".into()));
+    }
+    // As libpq has it: a key that belongs to root may be read by its group.
+    let about = std::fs::metadata(key).map_err(|error| failed("sslkey", key)(error.into()))?;
+    let refused = if about.uid() == 0 { 0o027 } else { 0o077 };
+    if about.mode() & refused != 0 {
+        return Err(failed("sslkey", key)("its group or others have access; run `chmod 600` on it".into()));
+    }
+    let read = PrivateKeyDer::from_pem_file(key).map_err(|error| failed("sslkey", key)(error.into()))?;
+    Ok((chain, read))
 }
 
 fn roots(file: Option<PathBuf>) -> Result<RootCertStore, AddressError> {
@@ -302,6 +412,46 @@ mod tests {
             assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
             assert_eq!(server.get_ssl_mode(), SslMode::Disable);
         }
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_warned_of_wherever_it_is() {
+        for url in [
+            "postgres://u:p@h/d",
+            "postgres://u@h/d?password=p",
+            "postgres:///d?host=/run/p&user=u&password=p",
+        ] {
+            let address: Address = url.parse().unwrap();
+            let [warning] = address.warnings() else { panic!("{url}: {:?}", address.warnings()) };
+            assert!(warning.contains("PGPASSWORD") && warning.contains(".pgpass"), "{warning}");
+        }
+    }
+
+    #[test]
+    fn a_clients_certificate_needs_its_key_and_tls() {
+        for rest in ["sslcert=/a.pem", "sslkey=/a.key", "sslcert=/a.pem&sslkey=/a.key&sslmode=disable"] {
+            let error = mode(&format!("postgres://u@db.example/crawl?{rest}"));
+            assert!(matches!(error, Err(AddressError::HalfClient)), "{rest}: {error:?}");
+        }
+        let error = mode("postgres://u@db.example/crawl?sslcert=/nowhere/a.pem&sslkey=/nowhere/a.key");
+        assert!(matches!(&error, Err(AddressError::Client { parameter: "sslcert", .. })), "{error:?}");
+    }
+
+    #[test]
+    fn variables_name_the_files_that_a_url_does_not() {
+        let set = |name: &str| {
+            let value = match name {
+                "PGSSLROOTCERT" => "/v/ca.pem",
+                "PGSSLCERT" => "/v/own.pem",
+                "PGSSLKEY" => "",
+                _ => return None,
+            };
+            Some(value.into())
+        };
+        let found = without_ssl("postgres://u@h/d?sslcert=/u/own.pem").1.or_variables(set);
+        assert_eq!(found.roots.as_deref(), Some("/v/ca.pem".as_ref()));
+        assert_eq!(found.certificate.as_deref(), Some("/u/own.pem".as_ref()));
+        assert_eq!(found.key, None);
     }
 
     #[test]

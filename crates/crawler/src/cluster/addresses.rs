@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
-use super::Address;
 use super::connection::{Error, Link, Parameters};
+use super::{Address, ClusterError};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::config::Settings;
@@ -94,6 +94,11 @@ impl AddressKeeper {
             let link = Link::new(address, None, Duration::ZERO);
             (Self { link, worker, pool: Arc::clone(&pool), turn: 0 }, pool)
         })
+    }
+
+    /// Opens its connection.
+    pub(super) async fn connect(&mut self, address: &Address) -> Result<(), ClusterError> {
+        self.link.open().await.map_err(ClusterError::connections(address))
     }
 
     /// Takes addresses and gives them back, until the task is aborted.

@@ -14,6 +14,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Stat
 
 use super::Address;
 use super::address::ANSWER;
+use crate::causes::Cause;
 use crate::clock;
 
 /// The longest time between two questions whether the server still works on a statement.
@@ -142,7 +143,11 @@ impl Connection {
                 }
             }
         }));
-        let begin = format!("{CONFIRMED}; {PLANNED_ONCE}; select pg_backend_pid(); {further}");
+        // By statements: a pooler refuses parameters in the startup message that it doesn't know.
+        let locks =
+            address.lock_timeout.map(|most| format!("set lock_timeout = {};", most.as_millis().max(1)));
+        let locks = locks.unwrap_or_default();
+        let begin = format!("{CONFIRMED}; {PLANNED_ONCE}; select pg_backend_pid(); {locks} {further}");
         let answers = client.simple_query(&begin).await?;
         let pid = answers.iter().find_map(|answer| match answer {
             SimpleQueryMessage::Row(row) if row.columns().first()?.name() == "pg_backend_pid" => {
@@ -311,6 +316,11 @@ impl Link {
             _ => Connection::open_again(&self.address).await?,
         };
         Ok(self.open.insert(open))
+    }
+
+    /// Opens the connection now rather than when it is needed. Waits for a pooler that has none as long as the address says, [`ANSWER`] by default.
+    pub(super) async fn open(&mut self) -> Result<(), Cause> {
+        Ok(self.connection().await.map(drop)?)
     }
 
     /// Forgets a connection that failed.

@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::commit::Writer;
-use super::connection::{Connection, Link, Parameters};
+use super::connection::{Link, Parameters};
 use super::layout::{All, Layout, open_all};
 use super::part_commit::PartCommit;
 use super::schema::Terms;
@@ -58,15 +58,47 @@ impl Database {
     /// Connects. Later on a lost connection is opened again with growing pauses; who reads or commits meanwhile waits, and gets
     /// an error when the database was out of reach for as long as `patience`.
     pub fn open(address: Address, patience: Duration) -> Result<Self, ClusterError> {
-        let runtime = runtime()?;
-        let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
-        let of_one = |(address, first): (&Arc<Address>, Connection)| {
-            let further = (1..READERS).map(|_| Link::new(Arc::clone(address), None, patience));
-            let first = Link::new(Arc::clone(address), Some(first), patience);
-            std::iter::once(first).chain(further).map(Reader::Latest).collect()
+        let (runtime, all) = begin(address)?;
+        Self::over(runtime, all, patience, Vec::new())
+    }
+
+    /// As [`Database::open`], with all connections from the beginning, for a worker that is about to claim partitions.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connections`] where the server, or a pooler, doesn't give them all.
+    pub fn open_whole(address: Address, patience: Duration) -> Result<Self, ClusterError> {
+        let (runtime, all) = begin(address)?;
+        let mut further = Vec::new();
+        for address in all.layout.databases() {
+            // The first reader is there.
+            for _ in 0..READERS {
+                let mut link = Link::new(Arc::clone(address), None, patience);
+                runtime.block_on(link.open()).map_err(ClusterError::connections(address))?;
+                further.push(link);
+            }
+        }
+        Self::over(runtime, all, patience, further)
+    }
+
+    /// `further` are connections that are open besides: for each database those that read, but one, and the one that writes.
+    fn over(
+        runtime: Runtime,
+        all: All,
+        patience: Duration,
+        further: Vec<Link>,
+    ) -> Result<Self, ClusterError> {
+        let All { connections, layout, terms } = all;
+        let mut further = further.into_iter();
+        let mut next = |address: &Arc<Address>| {
+            further.next().unwrap_or_else(|| Link::new(Arc::clone(address), None, patience))
         };
-        let readers = layout.databases().iter().zip(connections).map(of_one).collect();
-        Self::with(runtime, layout, terms, readers, patience)
+        let mut ends = Vec::new();
+        for (address, first) in layout.databases().iter().zip(connections) {
+            let mut readers = vec![Reader::Latest(Link::new(Arc::clone(address), Some(first), patience))];
+            readers.extend((1..READERS).map(|_| Reader::Latest(next(address))));
+            ends.push((readers, next(address)));
+        }
+        Self::with(runtime, layout, terms, ends)
     }
 
     /// As [`Database::open`], to read all databases as they are at this moment, whatever is committed later. While it is open, the servers keep what was
@@ -76,22 +108,22 @@ impl Database {
         let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
         let taken = snapshot::take(connections, layout.databases(), READERS, patience);
         let readers = runtime.block_on(taken)?;
+        let writers = layout.databases().iter().map(|address| Link::new(Arc::clone(address), None, patience));
         let readers = readers.into_iter().map(|of_one| of_one.into_iter().map(Reader::Snapshot).collect());
-        let readers = readers.collect();
-        Self::with(runtime, layout, terms, readers, patience)
+        let ends = readers.zip(writers).collect();
+        Self::with(runtime, layout, terms, ends)
     }
 
-    /// `all` are the connections that read, for each database.
+    /// `all` are the connections that read, and the one that writes, for each database.
     fn with(
         runtime: Runtime,
         layout: Layout,
         terms: Terms,
-        all: Vec<Vec<Reader>>,
-        patience: Duration,
+        all: Vec<(Vec<Reader>, Link)>,
     ) -> Result<Self, ClusterError> {
         let mut nodes = Vec::new();
         let mut ends = Vec::new();
-        for (address, of_one) in layout.databases().iter().zip(all) {
+        for (of_one, link) in all {
             let mut readers = Vec::new();
             for reader in of_one {
                 let (sender, asked) = unbounded_channel();
@@ -99,7 +131,6 @@ impl Database {
                 ends.push((reader, asked));
             }
             let (writer, commits) = unbounded_channel();
-            let link = Link::new(Arc::clone(address), None, patience);
             nodes.push((Node { readers, writer }, link, commits));
         }
         let (nodes, writers): (Vec<_>, Vec<_>) =
@@ -179,6 +210,13 @@ impl Drop for Database {
             drop(thread.join());
         }
     }
+}
+
+/// Connects to all databases of a crawl, once each.
+fn begin(address: Address) -> Result<(Runtime, All), ClusterError> {
+    let runtime = runtime()?;
+    let all = runtime.block_on(open_all(address))?;
+    Ok((runtime, all))
 }
 
 /// A runtime for one thread.

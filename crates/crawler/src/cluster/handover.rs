@@ -6,20 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use super::connection::{Connection, Error, Link};
-use super::layout::Layout;
 use super::sent::pack_letters;
 use super::store::behind;
 use crate::causes::{Cause, with_causes};
 use crate::intents::{self, Intent};
 use crate::post::{self, Letter};
 use crate::record::{DeadOwner, OWNER};
-
-/// How long the database may be out of reach: what isn't sent now is sent at the next look.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What partitions have of owners that died, or of the present one. Partition by partition, since the primary key begins with it.
 const OWNERS: &str = "
@@ -70,8 +64,6 @@ pub(super) async fn left(connection: &mut Connection) -> Result<Vec<Left>, Error
 
 /// Sends what is in the files of dead workers.
 pub(super) struct Handover {
-    /// One for each database.
-    links: Vec<Link>,
     root: PathBuf,
     partitions: u32,
     /// The number of the worker that this process is; none before it has one.
@@ -82,23 +74,22 @@ pub(super) struct Handover {
 
 impl Handover {
     /// Of the directory of a worker, which has this number now. What can't be read is reported.
-    pub(super) fn new(layout: &Layout, root: &Path, partitions: u32, own: Option<i64>) -> Self {
-        let link = |address: &Arc<_>| Link::new(Arc::clone(address), None, PATIENCE);
-        let links = layout.databases().iter().map(link).collect();
-        Self { links, root: root.to_owned(), partitions, own, files: BTreeMap::new() }
+    pub(super) fn new(root: &Path, partitions: u32, own: Option<i64>) -> Self {
+        Self { root: root.to_owned(), partitions, own, files: BTreeMap::new() }
     }
 
-    /// Sends what is there, and drops the files that nothing waits for. What fails is reported, and tried again at the next call.
-    pub(super) async fn carry_out(&mut self) {
-        self.send().await;
+    /// Sends what is there, on one connection for each database, and drops the files that nothing waits for. What fails is reported, and tried again at
+    /// the next call.
+    pub(super) async fn carry_out(&mut self, links: &mut [Link]) {
+        self.send(links).await;
     }
 
     /// The same at the start of a worker. Returns true if the crawl was complete, and goes on to enter what was sent.
-    pub(super) async fn carry_out_and_resume(&mut self) -> bool {
-        if !self.send().await {
+    pub(super) async fn carry_out_and_resume(&mut self, links: &mut [Link]) -> bool {
+        if !self.send(links).await {
             return false;
         }
-        let Some(first) = self.links.first_mut() else { return false };
+        let Some(first) = links.first_mut() else { return false };
         let resumed = match first.connection().await {
             Ok(connection) => connection.query(RESUME, &[]).await,
             Err(error) => Err(error),
@@ -107,15 +98,15 @@ impl Handover {
     }
 
     /// Returns true if there was something to send.
-    async fn send(&mut self) -> bool {
+    async fn send(&mut self, links: &mut [Link]) -> bool {
         if let Err(error) = self.read() {
             tracing::error!("what dead workers had in flight can't be read: {}", with_causes(&*error));
         }
         if self.files.is_empty() {
             return false;
         }
-        self.try_to().await.unwrap_or_else(|error| {
-            self.links.iter_mut().for_each(Link::close);
+        self.try_to(links).await.unwrap_or_else(|error| {
+            links.iter_mut().for_each(Link::close);
             tracing::debug!("what dead workers had in flight can't be sent: {}", with_causes(&error));
             false
         })
@@ -131,10 +122,10 @@ impl Handover {
         Ok(())
     }
 
-    async fn try_to(&mut self) -> Result<bool, Error> {
+    async fn try_to(&mut self, links: &mut [Link]) -> Result<bool, Error> {
         let mut awaited = BTreeSet::new();
         let mut has_sent = false;
-        for link in &mut self.links {
+        for link in &mut *links {
             let connection = link.connection().await?;
             let left = left(connection).await?;
             for (worker, (_, intents)) in &self.files {
@@ -166,7 +157,7 @@ impl Handover {
             }
             is_awaited
         });
-        let Some(first) = self.links.first_mut().filter(|_| has_sent) else { return Ok(false) };
+        let Some(first) = links.first_mut().filter(|_| has_sent) else { return Ok(false) };
         let connection = first.connection().await?;
         connection.query(ORDERED, &[]).await?;
         Ok(true)

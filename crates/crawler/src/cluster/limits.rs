@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::ClusterError;
 use super::connection::{Error, Link};
 use super::layout::Layout;
 use super::mail::Box;
@@ -165,6 +166,15 @@ impl Keeper {
         let further = links.collect();
         let (known, joined) = (HashMap::new(), clock::instant());
         Self { link, further, limits, known, run, before, joined, reached: Reached::default() }
+    }
+
+    /// Opens all connections.
+    pub(super) async fn connect(&mut self, layout: &Layout) -> Result<(), ClusterError> {
+        let links = std::iter::once(&mut self.link).chain(&mut self.further);
+        for (link, address) in links.zip(layout.databases()) {
+            link.open().await.map_err(ClusterError::connections(address))?;
+        }
+        Ok(())
     }
 
     /// What it finds, for those who begin with a partition.

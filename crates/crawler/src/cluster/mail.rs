@@ -14,7 +14,7 @@ use super::layout::Layout;
 use super::schema::{MAIL_TREE, SENT_TREE};
 use super::sent::{Sent, rows_for_readers, unpack_letters};
 use super::state::State;
-use super::{Address, PgStore};
+use super::{Address, ClusterError, PgStore};
 use crate::causes::Cause;
 use crate::engine::{Allowance, Standing, Stored};
 use crate::post::MAIL;
@@ -140,6 +140,14 @@ impl Carrier {
         let link = |address: &Arc<Address>| Link::new(Arc::clone(address), None, Duration::ZERO);
         let links = layout.databases().iter().map(link).collect();
         Self { links, layout, has_told_damaged: false }
+    }
+
+    /// Opens all connections.
+    pub(super) async fn connect(&mut self) -> Result<(), ClusterError> {
+        for (link, address) in self.links.iter_mut().zip(self.layout.databases()) {
+            link.open().await.map_err(ClusterError::connections(address))?;
+        }
+        Ok(())
     }
 
     /// Takes the letters that these partitions wrote to their readers.

@@ -73,6 +73,7 @@ pub enum Order {
 
 /// What a worker says to its thread.
 enum Said {
+    Begin,
     GiveBack(i32),
     /// For no longer than this.
     Leave(Duration),
@@ -114,6 +115,13 @@ pub struct Member {
 impl Member {
     /// Joins the workers of the crawl whose first database this is, under a name for people. The orders come from then on.
     pub fn join(address: Address, name: &str) -> Result<(Self, UnboundedReceiver<Order>), ClusterError> {
+        let (member, orders) = Self::enter(address, name)?;
+        member.begin();
+        Ok((member, orders))
+    }
+
+    /// As [`Member::join`], and claims no partition before [`Member::begin`] is called.
+    pub fn enter(address: Address, name: &str) -> Result<(Self, UnboundedReceiver<Order>), ClusterError> {
         let runtime = runtime()?;
         if clock::since_boot().is_none() {
             return Err(ClusterError::NoClock);
@@ -136,6 +144,7 @@ impl Member {
             mine: Vec::new(),
             asked_back: HashSet::new(),
             returned: Vec::new(),
+            may_claim: false,
             orders,
         };
         let thread = std::thread::Builder::new()
@@ -162,6 +171,11 @@ impl Member {
     /// For how long not all databases have answered. Grows from one answer to the next, a second at most while all are well.
     pub fn silent_for(&self) -> Duration {
         clock::since_boot().map_or(Duration::MAX, |now| self.answered.age(now))
+    }
+
+    /// Claims partitions from now on.
+    pub fn begin(&self) {
+        self.say(Said::Begin);
     }
 
     /// Gives a partition to the others. Nothing may run for it any more.
@@ -215,6 +229,19 @@ async fn enter(first: Address, name: &str) -> Result<(i64, Vec<Node>, Layout, Du
     let mut all = open_all(first).await?;
     let first = Arc::clone(all.layout.first());
     let lease = all.terms.lease;
+    let mut nodes = Vec::new();
+    for (place, address) in all.layout.databases().iter().enumerate() {
+        // Further connections: these wait for locks for a shorter time.
+        let waiting_less = Arc::new(Address::clone(address).with_lock_timeout(lease / 10));
+        let mut link = Link::new(waiting_less, None, Duration::ZERO);
+        link.open().await.map_err(ClusterError::connections(address))?;
+        nodes.push(Node {
+            link,
+            observer: Observer::new(lease),
+            partitions: all.layout.parts(place).count(),
+            is_away: false,
+        });
+    }
     let databases = i32::try_from(all.connections.len()).unwrap_or(i32::MAX);
     let failed = |error| ClusterError::server("enter this worker", &first, error);
     let id = 'numbers: loop {
@@ -232,17 +259,7 @@ async fn enter(first: Address, name: &str) -> Result<(i64, Vec<Node>, Layout, Du
         }
         break id;
     };
-    let nodes = all.layout.databases().iter().enumerate().map(|(place, address)| {
-        // Opened again: these wait for locks for a shorter time.
-        let address = Arc::new(Address::clone(address).with_lock_timeout(lease / 10));
-        Node {
-            link: Link::new(address, None, Duration::ZERO),
-            observer: Observer::new(lease),
-            partitions: all.layout.parts(place).count(),
-            is_away: false,
-        }
-    });
-    Ok((id, nodes.collect(), all.layout, lease))
+    Ok((id, nodes, all.layout, lease))
 }
 
 /// What the thread knows.
@@ -261,6 +278,8 @@ struct State {
     asked_back: HashSet<i32>,
     /// Given back by the worker, not yet in the database.
     returned: Vec<Claim>,
+    /// The worker has what it needs to crawl.
+    may_claim: bool,
     orders: UnboundedSender<Order>,
 }
 
@@ -284,7 +303,7 @@ impl State {
                     tokio::select! {
                         stepped = &mut step => break Some(stepped),
                         word = asked.recv() => match word {
-                            Some(word @ Said::GiveBack(_)) => said.push(word),
+                            Some(word @ (Said::Begin | Said::GiveBack(_))) => said.push(word),
                             Some(word @ Said::Leave(_)) => { said.push(word); break None; }
                             None => return,
                         },
@@ -321,6 +340,7 @@ impl State {
             }
             for word in said {
                 match word {
+                    Said::Begin => self.may_claim = true,
                     Said::GiveBack(part) => self.take_back(part),
                     Said::Leave(most) => {
                         if !matches!(tokio::time::timeout(most, self.leave()).await, Ok(Ok(()))) {
@@ -392,7 +412,9 @@ impl State {
         }
         for place in 0..self.nodes.len() {
             let Some(owned) = self.look(place).await? else { return Ok(Standing::Gone) };
-            self.balance(place, &owned).await?;
+            if self.may_claim {
+                self.balance(place, &owned).await?;
+            }
         }
         Ok(Standing::Member)
     }

@@ -43,6 +43,7 @@ mod objects;
 mod observer;
 mod part_commit;
 mod partition;
+mod pass_file;
 mod rate;
 mod reading;
 mod recrawl;
@@ -115,6 +116,16 @@ pub enum ClusterError {
     #[error("the cluster's database ({address}) can't be reached")]
     Connect {
         /// Where it should be.
+        address: String,
+        /// Why.
+        source: Cause,
+    },
+    /// A worker doesn't get all its connections.
+    #[error(
+        "{address} doesn't give this worker all connections that it needs (docs/cluster.md says how many), so it takes no part of the crawl: raise max_connections of the server, or the limits of the pooler"
+    )]
+    Connections {
+        /// Where.
         address: String,
         /// Why.
         source: Cause,
@@ -264,6 +275,12 @@ impl ClusterError {
             connection::Error::Silent(who) => Self::Silent { doing: "open a connection", address, who },
             error @ connection::Error::Postgres(_) => Self::Connect { address, source: error.into() },
         }
+    }
+
+    /// For a connection of a worker that isn't opened.
+    fn connections(address: &Address) -> impl Fn(Cause) -> Self + use<> {
+        let address = address.to_string();
+        move |source| Self::Connections { address: address.clone(), source }
     }
 
     fn server(doing: &'static str, address: &Address, error: impl Into<Cause>) -> Self {

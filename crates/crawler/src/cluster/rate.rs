@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Address;
 use super::connection::{Error, Link};
+use super::{Address, ClusterError};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::config::Settings;
@@ -64,6 +64,11 @@ impl Pacer {
         let pool = Arc::new(Pool::new(rate, bandwidth.is_some()));
         let link = Link::new(address, None, Duration::ZERO);
         Some((Self { link, pool: Arc::clone(&pool), rate, bandwidth }, pool))
+    }
+
+    /// Opens its connection.
+    pub(super) async fn connect(&mut self, address: &Address) -> Result<(), ClusterError> {
+        self.link.open().await.map_err(ClusterError::connections(address))
     }
 
     /// Reserves times and reports bytes, until the task is aborted.

@@ -67,7 +67,7 @@ impl Rounds {
             self.keep_limits(&boxes, is_due).await;
             if looked.elapsed() >= withdrawals::LOOK {
                 self.withdrawals.carry_out().await;
-                self.handover.carry_out().await;
+                self.handover.carry_out(self.withdrawals.links()).await;
                 looked = crate::clock::instant();
             }
             if is_due {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ClusterError;
 use super::connection::{Connection, Error, Link};
 use super::forgotten_files;
 use super::layout::Layout;
@@ -137,6 +138,19 @@ impl Withdrawals {
     pub(super) fn new(layout: &Layout, dir: &Path) -> Self {
         let link = |address: &Arc<_>| Link::new(Arc::clone(address), None, PATIENCE);
         Self { links: layout.databases().iter().map(link).collect(), dir: dir.to_owned() }
+    }
+
+    /// The connections, one for each database, for what is done between two calls.
+    pub(super) fn links(&mut self) -> &mut [Link] {
+        &mut self.links
+    }
+
+    /// Opens all connections.
+    pub(super) async fn connect(&mut self, layout: &Layout) -> Result<(), ClusterError> {
+        for (link, address) in self.links.iter_mut().zip(layout.databases()) {
+            link.open().await.map_err(ClusterError::connections(address))?;
+        }
+        Ok(())
     }
 
     /// Removes what has to go and is in the files here. What fails is reported, and tried again at the next call.

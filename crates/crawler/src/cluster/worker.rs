@@ -217,8 +217,9 @@ fn session(
         claim(dir, archive, &begun.plan.key, crawling)?;
     }
     if is_ours && matches!(begun.state, State::Running | State::Stopped | State::Complete) {
-        let mut handover = Handover::new(&begun.layout, dir.root(), begun.terms.partitions, None);
-        if crawling.block_on(handover.carry_out_and_resume()) {
+        let mut handover = Handover::new(dir.root(), begun.terms.partitions, None);
+        let mut links = Withdrawals::new(&begun.layout, &archive.dir);
+        if crawling.block_on(handover.carry_out_and_resume(links.links())) {
             begun = state::begin(&options.address)?;
         }
     }
@@ -229,6 +230,7 @@ fn session(
         cut_archive(&archive.dir, &Arc::new(Database::open(options.address.clone(), PATIENCE_AT_START)?))?;
         crawling.block_on(withdrawals.carry_out());
     }
+    drop(withdrawals);
     if is_ours && archive.is_moved() && matches!(state, State::Complete | State::Stopped) {
         // What an earlier start couldn't move.
         let database = Arc::new(Database::open(options.address.clone(), PATIENCE_AT_START)?);
@@ -252,17 +254,17 @@ fn session(
     let seeds = record.seed_urls()?;
     let prepared = Prepared::new(&settings, &seeds)?;
     let pauses = Arc::new(PauseLog::open(dir.root(), Clock::system())?);
-    let (member, orders) = Member::join(options.address.clone(), &options.name)?;
-    let (longest, timeout) = (settings.limits.max_url_length, settings.fetch.timeout);
-    let intents = Intents::of_worker(dir.root(), member.id(), timeout, longest)
-        .map_err(|source| StoreError::Io { path: dir.root().to_owned(), source })?;
-    let intents = Arc::new(intents);
+    let (member, orders) = Member::enter(options.address.clone(), &options.name)?;
     let address = options.address.clone().of_worker(member.id());
-    let database = Arc::new(Database::open(address, PATIENCE)?);
+    let database = match Database::open_whole(address, PATIENCE) {
+        Ok(database) => Arc::new(database),
+        Err(error) => {
+            member.leave();
+            return Err(error.into());
+        }
+    };
     let layout = Arc::clone(database.layout());
     let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
-    // What remains of this worker's own file at its end is of partitions that it couldn't end.
-    let mut leaving = Handover::new(&layout, dir.root(), terms.partitions, None);
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
     let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
     for host in prepared.seed_hosts {
@@ -270,15 +272,39 @@ fn session(
     }
     let key = plan.key;
     let mut keeper = Limits::of(&settings).map(|limits| Keeper::new(&layout, limits, worked));
-    if let Some(keeper) = &mut keeper {
-        let looked = crawling.block_on(keeper.look(&HashMap::new()));
-        looked.map_err(|error| ClusterError::server("read what the crawl counted", layout.first(), error))?;
-    }
-    let (pacer, pool) = Pacer::of(&settings, Arc::clone(layout.first())).unzip();
-    let pacing = pacer.map(|pacer| own.spawn(pacer.run()));
-    let (keeper_of_addresses, addresses) =
+    let (mut pacer, pool) = Pacer::of(&settings, Arc::clone(layout.first())).unzip();
+    let (mut keeper_of_addresses, addresses) =
         AddressKeeper::of(&settings, Arc::clone(layout.first()), member.id()).unzip();
+    let mut carrier = Carrier::new(Arc::clone(&layout));
+    // On the runtime that they are used on, which drives them.
+    let connected = own.block_on(async {
+        carrier.connect().await?;
+        withdrawals.connect(&layout).await?;
+        if let Some(keeper) = &mut keeper {
+            keeper.connect(&layout).await?;
+            let looked = keeper.look(&HashMap::new()).await;
+            looked.map_err(|error| {
+                ClusterError::server("read what the crawl counted", layout.first(), error)
+            })?;
+        }
+        if let Some(pacer) = &mut pacer {
+            pacer.connect(layout.first()).await?;
+        }
+        if let Some(keeper) = &mut keeper_of_addresses {
+            keeper.connect(layout.first()).await?;
+        }
+        Ok::<_, ClusterError>(())
+    });
+    if let Err(error) = connected {
+        member.leave();
+        return Err(error.into());
+    }
+    let pacing = pacer.map(|pacer| own.spawn(pacer.run()));
     let sharing = keeper_of_addresses.map(|keeper| own.spawn(keeper.run()));
+    let (longest, timeout) = (settings.limits.max_url_length, settings.fetch.timeout);
+    let intents = Intents::of_worker(dir.root(), member.id(), timeout, longest)
+        .map_err(|source| StoreError::Io { path: dir.root().to_owned(), source })?;
+    let intents = Arc::new(intents);
     // One for all partitions: it bounds the memory of what is read.
     let suspects = Suspects::open(dir.root(), Trials::new(&prepared.run.1))?;
     let pages = PageRules { index: false, suspects, ..page_rules(&settings, prepared.selectors, key) };
@@ -307,9 +333,9 @@ fn session(
     let reached = keeper.as_ref().map(Keeper::reached);
     let (states, read_states) = unbounded_channel();
     let rounds = Rounds {
-        withdrawals: Withdrawals::new(&layout, &archive.dir),
-        handover: Handover::new(&layout, dir.root(), terms.partitions, Some(member.id())),
-        carrier: Carrier::new(layout),
+        withdrawals,
+        handover: Handover::new(dir.root(), terms.partitions, Some(member.id())),
+        carrier,
         keeper,
         boxes: boxes.clone(),
         states,
@@ -331,12 +357,15 @@ fn session(
         give_up_at: None,
         failed: None,
     };
+    owner.member.begin();
     let ended = own.block_on(owner.run((orders, read_states), stop.clone(), tell));
     if let (Session::Ended(Ended::Stopped), Some(addresses)) = (&ended, &owner.shared.addresses) {
         own.block_on(AddressKeeper::finish(addresses));
     }
     for task in pacing.into_iter().chain(sharing).chain([rounds]) {
         task.abort();
+        // Its connections end with it: what follows needs one.
+        drop(own.block_on(task));
     }
     let Owner { member, database, failed, tally: mut counted, partitions, mut moving, .. } = owner;
     for partition in partitions.values() {
@@ -352,6 +381,7 @@ fn session(
         return Ok(ended);
     }
     pages.suspects.finish(matches!(ended, Session::Ended(Ended::Complete)));
+    let mut withdrawals = Withdrawals::new(&layout, &archive.dir);
     crawling.block_on(withdrawals.carry_out());
     match ended {
         Session::Ended(_) => crawling.block_on(moving.finish()),
@@ -361,7 +391,9 @@ fn session(
         return Ok(ended);
     }
     member.leave();
-    crawling.block_on(leaving.carry_out());
+    // What remains of this worker's own file is of partitions that it couldn't end.
+    let mut leaving = Handover::new(dir.root(), terms.partitions, None);
+    crawling.block_on(leaving.carry_out(withdrawals.links()));
     failed.map_or(Ok(ended), Err)
 }
 

@@ -23,6 +23,7 @@ mod moves;
 mod objects;
 mod packages;
 mod partitions;
+mod pooler;
 mod program;
 mod proxy;
 mod recrawl;

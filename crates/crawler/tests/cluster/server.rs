@@ -42,7 +42,8 @@ fn programs() -> Option<PathBuf> {
         .find(|bin| ["initdb", "postgres", "psql"].iter().all(|program| bin.join(program).exists()))
 }
 
-fn as_nobody(command: &mut Command) -> &mut Command {
+/// Has a program run as another user where this one is root.
+pub(crate) fn as_nobody(command: &mut Command) -> &mut Command {
     if geteuid().is_root() { command.uid(NOBODY).gid(NOBODY) } else { command }
 }
 

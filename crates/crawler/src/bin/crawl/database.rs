@@ -1,14 +1,31 @@
 //! The database of a crawl on many machines, for the commands that read one.
 
+use std::sync::{Mutex, PoisonError};
+
 use crawler::causes::with_causes;
 use crawler::cluster::{self, Address, ClusterError, ReadError, State};
 use crawler::view::View;
 
 use crate::exit::{self, Stop};
+use crate::terminal::Console;
 
 /// The address of a cluster's database.
 pub(crate) fn address(url: &str) -> Result<Address, String> {
-    url.parse().map_err(|error: cluster::AddressError| with_causes(&error))
+    let address: Address = url.parse().map_err(|error: cluster::AddressError| with_causes(&error))?;
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(address.warnings());
+    Ok(address)
+}
+
+/// What is said of the addresses on the command line, once that is read.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Prints what is to be said of the addresses on the command line, each once.
+pub(crate) fn warn(console: Console) {
+    let mut warnings = std::mem::take(&mut *WARNINGS.lock().unwrap_or_else(PoisonError::into_inner));
+    warnings.dedup();
+    for warning in warnings {
+        console.warning(&warning);
+    }
 }
 
 /// An error of the database with its exit code.

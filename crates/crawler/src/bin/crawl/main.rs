@@ -79,6 +79,8 @@ fn main() -> ExitCode {
         allocator::reexec(std::env::args_os());
     }
     let console = cli.global.console();
+    #[cfg(feature = "cluster")]
+    database::warn(console);
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // What the database's engine gives up on comes back as an error with its words.
