@@ -1,5 +1,6 @@
 //! The archive of a worker: its directory, and object storage where it goes there.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use tokio::runtime::Handle;
 use super::objects::{Objects, Uploads};
 use super::written::Written;
 use super::{ArchivePlace, Database, ObjectsError};
-use crate::crawl_dir::CrawlDir;
+use crate::crawl_dir::{CrawlDir, DirError};
 use crate::job::JobError;
 
 /// How often it is looked for complete files.
@@ -34,6 +35,8 @@ pub(super) struct Archive {
     pub(super) dir: PathBuf,
     /// Holds that directory, where it isn't in the worker's own.
     held: Option<CrawlDir>,
+    /// Locks that directory, where it is in the worker's own.
+    _lock: Option<File>,
     objects: Option<Arc<Objects>>,
     /// The place there is known to be one of this crawl.
     is_claimed: AtomicBool,
@@ -44,18 +47,27 @@ pub(super) struct Archive {
 impl Archive {
     /// Of a worker with this directory of its own.
     pub(super) fn new(place: &ArchivePlace, own: &CrawlDir) -> Result<Self, ArchiveError> {
-        let (dir, held) = match place {
-            ArchivePlace::Dir(dir) => (
-                dir.clone(),
-                Some(CrawlDir::of_archive(dir, own).map_err(|error| ArchiveError::Dir(error.into()))?),
-            ),
-            ArchivePlace::Own | ArchivePlace::Objects(_) => (own.warc(), None),
+        let refused = |error: DirError| ArchiveError::Dir(error.into());
+        let (dir, held, lock) = match place {
+            ArchivePlace::Dir(dir) => {
+                (dir.clone(), Some(CrawlDir::of_archive(dir, own).map_err(refused)?), None)
+            }
+            ArchivePlace::Own | ArchivePlace::Objects(_) => {
+                (own.warc(), None, own.lock_archive().map_err(refused)?)
+            }
         };
         let objects = match place {
             ArchivePlace::Objects(bucket) => Some(Arc::new(Objects::new(bucket)?)),
             ArchivePlace::Own | ArchivePlace::Dir(_) => None,
         };
-        Ok(Self { dir, held, objects, is_claimed: AtomicBool::new(false), written: Written::default() })
+        Ok(Self {
+            dir,
+            held,
+            _lock: lock,
+            objects,
+            is_claimed: AtomicBool::new(false),
+            written: Written::default(),
+        })
     }
 
     /// The directory that has to be of the crawl, besides the worker's own.

@@ -1,7 +1,8 @@
 //! Archive directories that are in use: one process writes in one, and finds every other one from whichever side that was named.
 //!
 //! The archive of a crawl or worker with the directory `D` is `D/warc`, and `D/.lock` is held while it runs. A worker with
-//! `--warc X` holds `X/.lock` besides, and its text says that `X` is an archive.
+//! `--warc X` holds `X/.lock` besides, and its text says that `X` is an archive. The archive directory itself is locked too: it may be mounted in several
+//! places, whose paths have nothing in common.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -71,6 +72,20 @@ fn held(dir: &Path) -> Option<Held> {
         }
         // A lock of this process ends with its file, here.
         Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// Locks an archive directory as long as the file is open. None where the file system has no locks for directories.
+pub(super) fn lock(archive: &Path) -> Result<Option<File>, DirError> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY);
+    let dir = options.open(archive).map_err(DirError::io("open", archive))?;
+    match dir.try_lock() {
+        Ok(()) => Ok(Some(dir)),
+        Err(TryLockError::WouldBlock) => {
+            Err(DirError::ArchiveInUse { archive: archive.to_owned(), holder: archive.to_owned() })
+        }
+        Err(TryLockError::Error(_)) => Ok(None),
     }
 }
 

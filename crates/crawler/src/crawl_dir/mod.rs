@@ -39,6 +39,8 @@ pub struct CrawlDir {
     root: PathBuf,
     /// None where another value locks the directory, or another process.
     lock: Option<File>,
+    /// The archive directory, locked; none where there was none, or it isn't written.
+    archive: Option<File>,
 }
 
 impl CrawlDir {
@@ -47,7 +49,7 @@ impl CrawlDir {
         refuse_links(root)?;
         let made = !root.exists();
         fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
-        let dir = match Self::lock(root) {
+        let mut dir = match Self::lock(root) {
             Ok(dir) => dir,
             Err(error) => {
                 if made {
@@ -67,7 +69,7 @@ impl CrawlDir {
         if let Some(error) = refused {
             return Err(error);
         }
-        if let Err(error) = dir.refuse_used_archive().and_then(|()| dir.prepare_db()) {
+        if let Err(error) = dir.take_archive().and_then(|()| dir.prepare_db()) {
             drop(fs::remove_dir_all(dir.unfinished_db()));
             drop(fs::remove_file(root.join(".lock")));
             if made {
@@ -99,14 +101,14 @@ impl CrawlDir {
 
     /// As [`CrawlDir::open`], to write in the archive: it is refused where a worker uses that too.
     pub fn open_alone(root: &Path) -> Result<Self, DirError> {
-        let dir = Self::open(root)?;
-        dir.refuse_used_archive()?;
+        let mut dir = Self::open(root)?;
+        dir.take_archive()?;
         Ok(dir)
     }
 
     /// The names in a directory that isn't locked by this value.
     pub fn unlocked(root: &Path) -> Self {
-        Self { root: root.to_owned(), lock: None }
+        Self { root: root.to_owned(), lock: None, archive: None }
     }
 
     /// Holds a directory that is only read: against a crawl that would write there. None where it can't be written at all.
@@ -114,8 +116,8 @@ impl CrawlDir {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         refuse_links(root)?;
         match Self::lock(root) {
-            Ok(dir) => {
-                dir.refuse_used_archive()?;
+            Ok(mut dir) => {
+                dir.take_archive()?;
                 Ok(Some(dir))
             }
             Err(DirError::Io { source, .. })
@@ -166,7 +168,13 @@ impl CrawlDir {
         if let Some(lock) = &mut dir.lock {
             archive::note(lock, Some(&own)).map_err(DirError::io("write in the directory", archive))?;
         }
-        archive::refuse_used(&root, &[&root, &own]).inspect_err(|_| {
+        let taken = archive::refuse_used(&root, &[&root, &own]).and_then(|()| {
+            // That of the worker itself is locked by it.
+            let is_own = root == own.join("warc");
+            dir.archive = if is_own { None } else { archive::lock(&root)? };
+            Ok(())
+        });
+        taken.inspect_err(|_| {
             if made {
                 drop(fs::remove_file(root.join(".lock")));
                 drop(fs::remove_dir(&root));
@@ -178,7 +186,28 @@ impl CrawlDir {
     /// Refuses an archive directory that another process writes in: it isn't taken, and what is there may be read at any time.
     pub(crate) fn refuse_used(archive: &Path) -> Result<(), DirError> {
         let root = fs::canonicalize(archive).map_err(DirError::io("find", archive))?;
-        archive::refuse_used(&root, &[])
+        archive::refuse_used(&root, &[])?;
+        archive::lock(&root).map(drop)
+    }
+
+    /// Makes the archive directory `warc/` of a worker, and locks it as long as the file is open.
+    ///
+    /// # Errors
+    /// [`DirError::ArchiveInUse`]: by another process, which may name it by another path.
+    pub(crate) fn lock_archive(&self) -> Result<Option<File>, DirError> {
+        let dir = self.warc();
+        fs::create_dir_all(&dir).map_err(DirError::io("create the directory", &dir))?;
+        archive::lock(&dir)
+    }
+
+    /// Locks the archive of this directory where it is there. Refused as by [`Self::refuse_used_archive`].
+    fn take_archive(&mut self) -> Result<(), DirError> {
+        self.refuse_used_archive()?;
+        let dir = self.warc();
+        if dir.is_dir() {
+            self.archive = archive::lock(&dir)?;
+        }
+        Ok(())
     }
 
     /// Refuses the archive of this directory where another process uses it, or one around it or in it.
@@ -199,7 +228,7 @@ impl CrawlDir {
         match lock.try_lock() {
             Ok(()) => {
                 archive::note(&mut lock, None).map_err(DirError::io("write in the directory", root))?;
-                Ok(Self { root: root.to_owned(), lock: Some(lock) })
+                Ok(Self { root: root.to_owned(), lock: Some(lock), archive: None })
             }
             Err(TryLockError::WouldBlock) => Err(DirError::InUse(root.to_owned())),
             Err(TryLockError::Error(source)) => Err(DirError::Io { action: "lock", path, source }),
@@ -453,12 +482,51 @@ mod tests {
                 assert!(is_clear && words.contains(&top.path().display().to_string()), "{words}");
             }
             drop((found.ok(), held));
+            if !is_refused {
+                continue;
+            }
             let free = take(top.path(), second);
             assert!(
                 free.is_ok() || matches!(free, Err(DirError::ArchiveOfCrawl { .. })),
                 "{first:?} {second:?}, once the first has ended: {free:?}"
             );
         }
+    }
+
+    /// One that is mounted in two places, as into two containers, has no path in common.
+    #[test]
+    fn an_archive_directory_is_locked_itself() {
+        let top = tempfile::tempdir().unwrap();
+        let is_used = |found: Result<_, DirError>| matches!(found, Err(DirError::ArchiveInUse { .. }));
+        let elsewhere = |path: &str| {
+            let dir = File::open(top.path().join(path)).unwrap();
+            dir.try_lock().map(|()| dir)
+        };
+        let worker = CrawlDir::of_worker(&top.path().join("one")).unwrap();
+        let held = worker.lock_archive().unwrap();
+        assert!(held.is_some() && elsewhere("one/warc").is_err());
+        assert!(is_used(CrawlDir::refuse_used(&worker.warc())));
+        drop(held);
+        let lock = elsewhere("one/warc").unwrap();
+        assert!(is_used(worker.lock_archive().map(drop)));
+        drop(lock);
+
+        drop(take(top.path(), Taken::Crawl("crawl")).unwrap());
+        let lock = elsewhere("crawl/warc").unwrap();
+        assert!(is_used(take(top.path(), Taken::Again("crawl")).map(drop)));
+        assert!(is_used(take(top.path(), Taken::Read("crawl")).map(drop)));
+        drop(lock);
+        let held = take(top.path(), Taken::Again("crawl")).unwrap();
+        assert!(elsewhere("crawl/warc").is_err());
+        drop(held);
+
+        let held = take(top.path(), Taken::Apart("two", "a")).unwrap();
+        assert!(elsewhere("a").is_err());
+        drop(held);
+        let lock = elsewhere("a").unwrap();
+        assert!(is_used(take(top.path(), Taken::Apart("two", "a")).map(drop)));
+        drop(lock);
+        assert!(take(top.path(), Taken::Apart("two", "a")).is_ok());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Archive directories: one process at a time writes in one.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -21,16 +22,40 @@ fn nobody_cuts_the_files_of_a_worker_that_runs() {
     let seeds = dir.path().join("seeds.txt").display().to_string();
     std::fs::write(&seeds, SEED).unwrap();
     let path = |name: &str| dir.path().join(name).display().to_string();
-    std::os::unix::fs::symlink("one/warc", dir.path().join("link")).unwrap();
+    std::fs::create_dir(dir.path().join("links")).unwrap();
+    std::os::unix::fs::symlink("../one/warc", dir.path().join("links/warc")).unwrap();
     let mut worker = Worker::start(&url, dir.path(), "one");
     let has_files = || std::fs::read_dir(dir.path().join("one/warc")).is_ok_and(|files| files.count() > 0);
     until(|| judge.count() > 20 && has_files());
     let before = files(&dir.path().join("one/warc"));
-    for archive in ["one/warc", "one", "one/warc/sub", "link", "."] {
+    for archive in ["one/warc", "one", "one/warc/sub", "links/warc", "."] {
         let refused = run(&["worker", "--cluster", &url, "--out", &path("two"), "--warc", &path(archive)]);
         let said = text(&refused);
         assert_eq!(refused.status.code(), Some(5), "{archive}: {said}");
         assert!(said.contains("in use by another") && said.contains("--warc"), "{archive}: {said}");
+    }
+    // By a path that has nothing in common with the worker's, as in another container.
+    let mount = dir.path().join("mounted");
+    std::fs::create_dir(&mount).unwrap();
+    let by_mount = ["worker", "--cluster", &url, "--out", &path("two"), "--warc", &path("mounted")];
+    let mut mounted = Command::new("unshare");
+    mounted.args([
+        "--mount",
+        "sh",
+        "-c",
+        "mount --bind \"$1\" \"$2\" || exit 99; shift 2; exec \"$@\"",
+        "sh",
+    ]);
+    mounted.args([&path("one/warc"), &path("mounted"), env!("CARGO_BIN_EXE_crawl")]).args(by_mount);
+    match mounted.output() {
+        Ok(refused) if refused.status.code() == Some(5) => {
+            let said = text(&refused);
+            assert!(said.contains("in use by another") && said.contains("--warc"), "{said}");
+        }
+        Ok(done) if text(&done).contains("unshare failed") || done.status.code() == Some(99) => {
+            eprintln!("SKIPPED: directories can't be mounted here");
+        }
+        done => panic!("{done:?}"),
     }
     let download = run(&["cluster", "download", &url, "--out", &path("one/warc")]);
     assert_eq!(download.status.code(), Some(5), "{}", text(&download));
