@@ -36,7 +36,7 @@ impl Additions {
     /// The Disallow lines of a group for a word that means every robot (`bot`, `robots`, `crawler`, `spiders`), or for asterisks that aren't a lone
     /// `*` (`**`, `*.*`), bind us as well, with any quotes, brackets or punctuation around (`"*"`, `*;`, `(robots)`); its Allow lines don't.
     pub const H11: Additions = Additions(1 << 10);
-    /// VT, FF, NEL, U+2028, U+2029 and the two characters `\n` are also read as line ends. The file as it is counts as well: a URL is
+    /// VT, FF, NEL, U+2028, U+2029 and a written `\n` or `\r` are also read as line ends. The file as it is counts as well: a URL is
     /// denied where any reading denies it.
     pub const H12: Additions = Additions(1 << 11);
     /// All but H7.

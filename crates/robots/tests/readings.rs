@@ -285,7 +285,10 @@ fn each_addition_is_a_set_of_its_own_and_hardened_has_all_but_h7() {
 
 #[test]
 fn line_separators_and_a_written_line_end_end_lines_and_only_deny() {
-    for separator in ["\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}", r"\n", r"\r\n"] {
+    for separator in [
+        "\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}", r"\n", r"\r\n", r"\\n", r"\\r\\n",
+        r"\n\t",
+    ] {
         let file =
             format!("User-agent: *{separator}Disallow: /a{separator}Allow: /a/b{separator}Crawl-delay: 7");
         assert!(rfc9309(&file, "/a"), "{separator:?}");
@@ -308,6 +311,15 @@ fn line_separators_and_a_written_line_end_end_lines_and_only_deny() {
         let wide: Vec<u8> = file.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(!allows(wide, "/a"), "{separator:?}");
     }
+    // A written CR is one where a field follows, and a part of a path elsewhere.
+    for separator in [r"\r", r"\\r", r"\r\t", r"\r\r"] {
+        let file = format!("User-agent: *{separator}Disallow: /a{separator}Allow: /a/b");
+        assert!(rfc9309(&file, "/a") && !allows(&file, "/a") && allows(&file, "/a/b"), "{separator}");
+    }
+    assert!(
+        allows(r"User-agent: *\rDisallow: /a\reports", "/a")
+            && !allows(r"User-agent: *\rDisallow: /a\r", "/a")
+    );
     // Lines keep their numbers.
     assert_eq!(
         robots("User-agent: *\nDisallow: /a\u{2028}Disallow: /b\nDisallow: /c").verdict("/c").line,
