@@ -17,8 +17,8 @@ mod trial;
 pub use self::forget::forget;
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub(crate) use self::power_failure::mend_archive;
-pub use self::rejudge::Rejudged;
-pub use self::revisit::{Begun, Revisit};
+pub use self::rejudge::{Rejudged, changed as changed_since};
+pub use self::revisit::{Begun, Revisit, begin as begin_revisit, close as close_revisit};
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{

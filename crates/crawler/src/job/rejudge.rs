@@ -16,11 +16,7 @@ pub struct Rejudged {
 }
 
 /// Compares the settings of a run with those before. Cost: one look-up where they are the same.
-pub(super) fn changed<S: Store>(
-    store: &S,
-    run: &RunSettings,
-    settings: &Settings,
-) -> Result<Rejudged, JobError> {
+pub fn changed<S: Store>(store: &S, run: &RunSettings, settings: &Settings) -> Result<Rejudged, JobError> {
     let judged_by = store.get(Tree::Meta, JUDGED_BY.as_bytes())?;
     if judged_by.as_deref() == Some(run.settings.as_bytes()) {
         return Ok(Rejudged::default());

@@ -57,7 +57,7 @@ pub(crate) fn is_open<S: Store>(store: &S) -> Result<bool, CommitError> {
 }
 
 /// Ends the round.
-pub(crate) fn close<S: Store>(store: &S) -> Result<(), CommitError> {
+pub fn close<S: Store>(store: &S) -> Result<(), CommitError> {
     if let Some(round) = read(store)?.filter(|round| round.open) {
         let round = Round { open: false, ..round };
         let value = serde_json::to_vec(&round)?;
@@ -81,7 +81,7 @@ pub struct Begun {
 }
 
 /// Starts a round, or continues an interrupted one.
-pub(crate) fn begin<S: Store>(
+pub fn begin<S: Store>(
     store: &Arc<S>,
     key: FingerprintKey,
     revisit: Option<Revisit>,

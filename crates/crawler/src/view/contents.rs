@@ -17,7 +17,7 @@ const FAILURES_NAMED: usize = 500;
 /// The pages of a crawl, counted. Texts that sites choose are counted by name up to 1,000 distinct ones, the rest as `others`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Contents {
-    /// Pages: responses with status 2xx except 206. The counts below are of these.
+    /// Pages: responses with status 2xx except 206 that could be used. The counts below are of these.
     pub pages: u64,
     /// By media type, as the browser's algorithm derives it; `none` where there is none.
     pub types: Vec<Counted>,
@@ -69,7 +69,8 @@ impl Contents {
     }
 
     fn enter(&mut self, page: &PageRow, texts: &mut Texts) {
-        if !StatusClass::of(page.status).is_success() {
+        // Of a body that broke off nothing was used.
+        if !StatusClass::of(page.status).is_success() || page.error.is_some() {
             return;
         }
         self.pages += 1;

@@ -39,6 +39,7 @@ mod schema;
 mod sitemaps;
 mod skipped;
 mod sorted_pages;
+mod stage;
 mod summary;
 #[cfg(feature = "cluster")]
 mod summary_of_parts;
@@ -60,7 +61,7 @@ pub use self::contents::Contents;
 pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
-pub use self::explain::{Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow};
+pub use self::explain::{Advice, Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow, Statement};
 pub use self::host_links::{HostLink, HostLinks};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;

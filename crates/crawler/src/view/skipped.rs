@@ -15,6 +15,7 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use super::row_sorter::host_of;
+use super::stage::stage;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store::{self, StoredPage};
 use crate::record::{Decided, Decision, Layer, LinkRecord, PlainReason, Reason, link_key};
@@ -46,7 +47,8 @@ impl View {
     /// The rows of table `skipped`: the ledger from its end, then the URLs of skipped hosts. Refused sitemaps are included.
     ///
     /// A link that wasn't followed doesn't count if the same URL was visited or is queued through another one. A URL that
-    /// was denied or failed without a response is listed for that reason, whatever later links to it decide. Memory: some
+    /// was denied or failed without a response is listed for that reason, whatever later links to it decide; of several other decisions the one counts
+    /// whose link got furthest, as in [`View::explain`]. Memory: some
     /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
         self.skipped_beside(page_store::scan(self.store()).map(answered))
@@ -145,8 +147,9 @@ impl View {
                     continue;
                 };
                 let mark = mark(self.key(), &decision.url).0.to_be_bytes();
-                // The last one first.
-                met.push_parts(&[&mark, &[kind], &(!seq).to_be_bytes()])?;
+                let rank = if kind == Met::SKIPPED { u8::MAX - stage(&decision) as u8 } else { 0 };
+                // The one that got furthest first, and of equal ones the last.
+                met.push_parts(&[&mark, &[kind, rank], &(!seq).to_be_bytes()])?;
             }
         }
         Ok((met, parked_at))
@@ -229,7 +232,7 @@ struct Met {
     queued: bool,
     /// The last decision that ended its way, and whether that was a failure.
     end: Option<(u64, bool)>,
-    /// The last decision about a link to it.
+    /// The decision about the link to it that got furthest.
     skipped: Option<u64>,
     /// Its first place among the URLs of skipped hosts.
     parked: Option<u64>,
@@ -246,14 +249,15 @@ impl Met {
     /// Adds a record without its mark. Of one kind the one that counts comes first.
     fn add(&mut self, record: &[u8]) {
         let number = sorter::number(record, 1, 8);
+        let seq = !sorter::number(record, 2, 8);
         match record.first().copied() {
             Some(Self::PAGE) => self.page = Some(record.get(1) == Some(&1)),
             Some(Self::QUEUED) => self.queued = true,
             Some(Self::PARKED) => self.parked = self.parked.or(Some(number)),
-            Some(kind @ (Self::DENIED | Self::FAILED)) if self.end.is_none_or(|(seq, _)| !number > seq) => {
-                self.end = Some((!number, kind == Self::FAILED));
+            Some(kind @ (Self::DENIED | Self::FAILED)) if self.end.is_none_or(|(known, _)| seq > known) => {
+                self.end = Some((seq, kind == Self::FAILED));
             }
-            Some(Self::SKIPPED) => self.skipped = self.skipped.or(Some(!number)),
+            Some(Self::SKIPPED) => self.skipped = self.skipped.or(Some(seq)),
             _ => {}
         }
     }

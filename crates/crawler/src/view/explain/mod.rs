@@ -4,11 +4,13 @@ mod commands;
 mod find;
 mod now;
 mod original;
+mod statement;
 mod words;
 
 pub use self::find::PathStep;
 pub use self::now::{HostNow, RobotsNow};
 pub use self::original::OriginalBody;
+pub use self::statement::{Advice, Statement};
 
 use meta::consent::{Claim, Consent, Purpose};
 use robots::StatusClass;
@@ -21,12 +23,13 @@ use super::ledger::ledger_row;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
+use super::stage::{Stage, stage};
 use super::{LedgerRow, lookup::PageUrls};
 use crate::consent::denials;
 use crate::costly::leads_to;
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText};
+use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -38,7 +41,7 @@ pub enum Fate {
     Fetched,
     /// It was answered with a redirect.
     Redirected,
-    /// It was answered with an error.
+    /// It was answered with an error, or with a response that can't be used.
     Error,
     /// No usable answer came.
     Failed,
@@ -90,6 +93,15 @@ pub struct Explanation {
     pub host: Option<HostNow>,
     /// What would change the answer.
     pub change: Vec<String>,
+    /// What the sentences of the answer state.
+    #[serde(skip)]
+    pub statements: Vec<Statement>,
+    /// What kind of change each of `change` is.
+    #[serde(skip)]
+    pub advice: Vec<Advice>,
+    /// The decision that keeps it from being fetched, of a skipped URL.
+    #[serde(skip)]
+    pub skip: Option<Decision>,
     /// It is of a crawl on many machines, which has commands of its own.
     #[serde(skip)]
     is_of_cluster: bool,
@@ -108,7 +120,8 @@ impl View {
         let Some(normal) = is_unknown.then(|| settings.costly.normal(url)).flatten() else {
             return Ok(story);
         };
-        let story = self.explain_spelt(&normal)?;
+        let mut story = self.explain_spelt(&normal)?;
+        story.statements.insert(0, Statement::Normalised);
         let answer = format!("Normalised to {normal} (costly.session). {}", story.answer);
         Ok(Explanation { answer, normalised_from: Some(url.to_string()), ..story })
     }
@@ -181,6 +194,9 @@ impl View {
             scope: scope.outside(),
             host,
             change: Vec::new(),
+            statements: Vec::new(),
+            advice: Vec::new(),
+            skip: skip.clone().filter(|_| fate == Fate::Skipped),
             is_of_cluster: false,
             page: None,
             original: record.as_ref().and_then(|record| self.original_of(record)),
@@ -320,32 +336,6 @@ fn governing(decisions: &[(u64, Decision)], is_allowed: bool, is_in_scope: bool)
     })
 }
 
-/// How far a link to a URL got before it was skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
-    /// The page or the sitemap that has it: nofollow, what kind of link it is, redirects before it.
-    Link,
-    /// Hosts, paths and patterns.
-    Scope,
-    /// Depth, length, growth, spaces without end.
-    Limit,
-    /// What its site says: robots.txt, consent, the type of its response.
-    Site,
-    /// The user had it removed.
-    Removed,
-}
-
-fn stage(skip: &Decision) -> Stage {
-    use LinkOutcome as Skip;
-    match (skip.layer, &skip.reason) {
-        (_, Reason::Link(Skip::Forgotten)) => Stage::Removed,
-        (Layer::Robots | Layer::Consent | Layer::Address, _) | (_, Reason::Link(Skip::Type)) => Stage::Site,
-        (_, Reason::Link(Skip::OtherHost | Skip::OtherPath | Skip::Pattern)) => Stage::Scope,
-        (Layer::Trap, _) | (_, Reason::Link(Skip::TooDeep | Skip::TooLong | Skip::Growth)) => Stage::Limit,
-        _ => Stage::Link,
-    }
-}
-
 /// How many URLs a page counts that the ledger doesn't have.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -355,6 +345,9 @@ struct NotListed {
 
 fn fate(record: Option<&PageRecord>, queued: bool, host: Option<&HostNow>, skipped: bool) -> Fate {
     match record.map(|record| record.status.map(StatusClass::of)) {
+        Some(Some(StatusClass::Success)) if record.is_some_and(|record| record.error.is_some()) => {
+            Fate::Error
+        }
         Some(Some(StatusClass::Success)) => Fate::Fetched,
         Some(Some(class)) if class.leads_elsewhere() => Fate::Redirected,
         Some(Some(_)) => Fate::Error,

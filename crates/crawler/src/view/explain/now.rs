@@ -5,9 +5,11 @@ use serde::Serialize;
 use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
+use super::statement::{AS_SEED, Advice};
 use crate::clean::clean;
 use crate::config::{
-    self, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_settings_in_force,
+    self, Record, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_record_text,
+    read_settings_in_force,
 };
 use crate::forgotten::{Forgotten, forget_rules};
 use crate::frontier::stored_host;
@@ -82,16 +84,13 @@ pub(super) struct Hints {
 
 impl Hints {
     /// What would bring a URL into the scope.
-    pub(super) fn wider(&self) -> Vec<String> {
-        let wider =
-            self.wider.map(|mode| format!("`crawl resume DIR --scope {mode}`, if a page links to it"));
+    pub(super) fn wider(&self) -> Vec<(Advice, String)> {
+        let wider = self.wider.map(|mode| {
+            (Advice::WiderScope, format!("`crawl resume DIR --scope {mode}`, if a page links to it"))
+        });
         let follow = "`crawl resume DIR --follow-moved-seeds`, if a page links to it".to_owned();
-        let follow = self.is_of_moved_seed.then_some(follow);
-        follow
-            .into_iter()
-            .chain(wider)
-            .chain(["the URL in the seed file of a new crawl".to_owned()])
-            .collect()
+        let follow = self.is_of_moved_seed.then_some((Advice::FollowMovedSeeds, follow));
+        follow.into_iter().chain(wider).chain([(Advice::AsSeed, AS_SEED.to_owned())]).collect()
     }
 }
 
@@ -211,12 +210,20 @@ impl View {
         Ok(ScopeNow::of(outcome))
     }
 
+    /// How the crawl began: as `crawl.toml` says it, or, where there is no directory, the database. Of a partition of a cluster's crawl the seeds of
+    /// its own hosts.
+    fn begun_with(&self) -> Option<Record> {
+        if let Some(dir) = self.dir() {
+            return Some(read_record(&dir.settings()).unwrap_or_default());
+        }
+        let text = self.store().get(Tree::Meta, b"settings").ok().flatten()?;
+        read_record_text(&String::from_utf8_lossy(&text)).ok().map(|(_, record)| record)
+    }
+
     /// Whether the user gave it as a seed.
     pub(super) fn is_seed(&self, url: &CrawlUrl) -> bool {
-        let record = self.dir().and_then(|dir| read_record(&dir.settings()).ok());
-        record.is_some_and(|record| {
-            record.seeds.iter().any(|seed| CrawlUrl::parse(seed).is_ok_and(|seed| seed == *url))
-        })
+        let seeds = self.begun_with().unwrap_or_default().seeds;
+        seeds.iter().any(|seed| CrawlUrl::parse(seed).is_ok_and(|seed| seed == *url))
     }
 
     /// Whether a rule of `crawl forget` keeps it out.
@@ -248,6 +255,13 @@ impl View {
             ..settings.clone()
         };
         let with_sites = self.scope_of(Some(&follows))?;
+        let by_host = |scope: &Scope| {
+            matches!(scope.judge(url, depth), Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath))
+        };
+        // Neither helps where something else keeps it out.
+        if !self.scope_of(Some(settings))?.is_some_and(|scope| by_host(&scope)) {
+            return Ok(hints);
+        }
         hints.is_of_moved_seed =
             !settings.scope.follow_moved_seeds && with_sites.is_some_and(|scope| scope.is_inside(url));
         for (mode, name) in
@@ -256,7 +270,7 @@ impl View {
             let mut wider = settings.clone();
             wider.scope.mode = mode;
             if let Some(scope) = self.scope_of(Some(&wider))?
-                && !matches!(scope.judge(url, depth), Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath))
+                && !by_host(&scope)
             {
                 hints.wider = Some(name);
                 break;
@@ -267,9 +281,13 @@ impl View {
 
     /// The boundary that these settings give the crawl, with its seeds.
     fn scope_of(&self, settings: Option<&Settings>) -> Result<Option<Scope>, ViewError> {
-        let (Some(settings), Some(dir)) = (settings, self.dir()) else { return Ok(None) };
+        let (Some(settings), Some(record)) = (settings, self.begun_with()) else { return Ok(None) };
+        // A partition of a cluster's crawl has the seeds of its own hosts, and another host of their domain may be in another one.
+        if settings.scope.mode == ScopeMode::Domain && self.store().get(Tree::Meta, b"partition")?.is_some() {
+            return Ok(None);
+        }
         let Ok(mut scope) = config::scope(settings) else { return Ok(None) };
-        let mut seeds = read_record(&dir.settings()).map(|record| record.seeds).unwrap_or_default();
+        let mut seeds = record.seeds;
         let brought_in = brought_in(self.store(), settings.scope.follow_moved_seeds)?;
         seeds.extend(brought_in.iter().map(CrawlUrl::to_string));
         for seed in &seeds {

@@ -31,6 +31,21 @@ fn each_url_has_one_row_with_its_last_reason_the_newest_first() {
 }
 
 #[test]
+fn of_several_links_the_one_that_got_furthest_counts() {
+    let mut crawl = Crawl::new();
+    for (layer, reason) in [
+        (Layer::Scope, "resource"),
+        (Layer::Scope, "other_host"),
+        (Layer::Limit, "too_deep"),
+        (Layer::Directive, "nofollow_rel"),
+        (Layer::Scope, "other_host"),
+    ] {
+        crawl.decide("http://a.test/x", "skipped", layer, reason);
+    }
+    assert_eq!(found(&mut crawl), pairs(&[("http://a.test/x", "too_deep")]));
+}
+
+#[test]
 fn a_link_that_led_nowhere_doesnt_count_where_the_url_came_in_otherwise() {
     let mut crawl = Crawl::new();
     for path in ["visited", "queued", "gone", "left"] {
