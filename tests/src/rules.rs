@@ -28,6 +28,8 @@ pub struct Rate {
 pub struct Rules {
     /// The lines in file order.
     pub lines: Vec<Rule>,
+    /// What a `Content-Signal` line says.
+    pub signal: Option<&'static str>,
     /// The least time between two visits.
     pub crawl_delay: Option<Duration>,
     /// How many visits in which time.
@@ -95,6 +97,9 @@ impl Rules {
         }
         let minutes =
             |from: u64, to: u64| format!("{:02}{:02}-{:02}{:02}", from / 60, from % 60, to / 60, to % 60);
+        if let Some(signal) = self.signal {
+            let _ = writeln!(text, "Content-Signal: {signal}");
+        }
         for rate in &self.rates {
             let within = rate.within.map_or_else(String::new, |(from, to)| format!(" {}", minutes(from, to)));
             let _ = writeln!(text, "Request-rate: {}/{}{within}", rate.pages, rate.per.as_secs());

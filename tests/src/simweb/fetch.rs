@@ -44,6 +44,13 @@ impl Fetch for SimWeb {
             Reply::Response { status, headers, body } => {
                 Ok(response(&request, status, headers, body, begun.elapsed()))
             }
+            Reply::Failure(Failure::Fault(kind, detail)) => Err(error(kind, detail)),
+            Reply::Failure(Failure::Cut) => {
+                let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
+                let body = b"<html><title>Half</title><p>half of a page".to_vec();
+                let whole = response(&request, 200, headers, body, begun.elapsed());
+                Ok(Response { truncated: Some(Truncation::Disconnect), ..whole })
+            }
             Reply::Failure(Failure::Panic) => panic!("a defect, simulated"),
             Reply::Failure(Failure::Refused) => Err(error(ErrorKind::Connection, "connection refused")),
             Reply::Failure(Failure::Truncated) => {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crawler::fetch::ErrorKind;
+
 use crate::rules::Rules;
 
 /// The product token that the sites' robots.txt files and directives speak to.
@@ -95,6 +97,10 @@ pub enum Failure {
     Refused,
     /// The connection ends in the middle of the body.
     Truncated,
+    /// The client's own fault, of this kind, with these words.
+    Fault(ErrorKind, &'static str),
+    /// The page, of which the end doesn't arrive.
+    Cut,
     /// The answer meets a defect of the crawler's own, and whoever reads it panics.
     Panic,
 }

@@ -8,28 +8,16 @@ use std::sync::Arc;
 use crawler::commit::{CommitError, Totals};
 use crawler::engine::{End, Summary};
 use crawler::store::{CrashStore, MemoryStore, StoreError};
-use crawler::view::{self, Table, TableFormat, View, write_table};
+use crawler::view::{self, Table, View};
 use serde_json::Value;
 use whole_program::simweb::{SimWeb, Size, Web, generate};
 
 use crate::crawl::Crawl;
 use crate::politeness::seeds;
+use crate::statements::rows;
 
 /// Processes of one crawl that die; the next one lives.
 const DEATHS: usize = 12;
-
-/// The rows of a table as `crawl export --format jsonl` writes them.
-fn rows(view: &View, table: Table) -> Vec<Value> {
-    let mut text = Vec::new();
-    let written = write_table(view, table, TableFormat::Jsonl, &mut text).expect("the table can be written");
-    let rows: Vec<Value> = String::from_utf8(text)
-        .expect("JSON is UTF-8")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a JSON value"))
-        .collect();
-    assert_eq!(rows.len() as u64, written.rows);
-    rows
-}
 
 fn sum(rows: &[Value], column: &str) -> u64 {
     rows.iter().map(|row| row[column].as_u64().expect("a number")).sum()
@@ -95,7 +83,7 @@ impl Ledger {
 }
 
 /// Compares all accounts of what is stored; gives the one that `crawl show --json` prints.
-fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
+pub(crate) fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
     let view = View::over(Arc::clone(store)).expect("the store can be read");
     let summary = view.summary().expect("the crawl can be counted");
     let shown = serde_json::to_value(&summary).expect("it is JSON");
@@ -108,12 +96,13 @@ fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
             .map(|table| rows(&view, table));
     let stored = urls(&pages);
     let class = |row: &Value| match (row["error"].is_null(), row["status"].as_u64()) {
+        (true, Some(200..300)) if row["resource"] == true => "resources",
         (true, Some(200..300)) => "pages",
         (true, _) => "redirects",
         (false, _) => "failed",
     };
     let classes = histogram(pages.iter().map(class));
-    for name in ["pages", "redirects"] {
+    for name in ["pages", "resources", "redirects"] {
         assert_eq!(count(name), classes.get(name).copied().unwrap_or_default(), "{what}: {name}");
     }
     let is = |column: &'static str| pages.iter().filter(move |row| row[column] == true).count() as u64;

@@ -11,6 +11,7 @@ use crawler::commit::{CommitError, Committer};
 use crawler::config::{self, Record, Settings};
 use crawler::engine::{Engine, EngineParts, EngineSettings, PartitionParts, Post, Stop, Summary};
 use crawler::event::CrawlEvent;
+use crawler::forgotten::{Forgotten, forget_rules};
 use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
@@ -19,6 +20,7 @@ use crawler::post::Place;
 use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
+use crawler::view::View;
 use crawler::visit::{Revisiting, VisitContext};
 use crawler::warc::WarcInfo;
 use jiff::Timestamp;
@@ -38,7 +40,7 @@ pub(crate) const LIMITS: Limits = Limits { redirects: 10, tries: 3 };
 const MIDNIGHT: Timestamp = Timestamp::constant(1_772_323_200, 0);
 
 /// The key of a crawl's fingerprints; that of every other one is as databases before format 4 have it.
-fn key_of(sim: &SimWeb) -> FingerprintKey {
+pub(crate) fn key_of(sim: &SimWeb) -> FingerprintKey {
     let bytes = if sim.web().seed.is_multiple_of(2) { &[7; 16][..] } else { &[7; 32] };
     FingerprintKey::from_bytes(bytes).expect("a key of that length")
 }
@@ -60,8 +62,14 @@ pub(crate) struct Crawl<S> {
     pub(crate) acknowledged: Arc<Mutex<u64>>,
     /// What hosts waited for, as the progress line said.
     pub(crate) waited: Arc<Mutex<BTreeSet<&'static str>>>,
-    /// The purposes of the crawl; silence allows them.
+    /// The purposes of the crawl.
     pub(crate) purposes: Vec<Purpose>,
+    /// The purposes that a site's silence allows.
+    pub(crate) silence: Vec<Purpose>,
+    /// The settings of the next process, but for the purposes.
+    pub(crate) base: Settings,
+    /// Whether the next process visits pages again.
+    pub(crate) revisits: bool,
     /// Changes the settings of the engine.
     pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
     /// Seed of the jitter.
@@ -85,9 +93,14 @@ impl<S: Store> Crawl<S> {
 
     /// As [`Crawl::new`], by another clock.
     pub(crate) fn by(clock: Clock, sim: &SimWeb, store: Arc<S>) -> Self {
-        let (crawl, planted) = Self::planted(clock, sim, store, |_| true);
+        let (crawl, planted) = Self::planted(clock, sim, store, settings(), |_| true);
         assert!(planted > 0);
         crawl
+    }
+
+    /// As [`Crawl::new`], with other settings.
+    pub(crate) fn with(settings: Settings, sim: &SimWeb, store: Arc<S>) -> Self {
+        Self::planted(Clock::simulated(MIDNIGHT), sim, store, settings, |_| true).0
     }
 
     /// One partition of a new crawl, with the seeds that are in it.
@@ -95,13 +108,20 @@ impl<S: Store> Crawl<S> {
         let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time"));
         let about = Write::put(Tree::Meta, "partition", format!("{} of {}", place.part, place.of));
         store.commit(vec![about]).expect("the store works");
-        let crawl = Self::planted(clock, sim, store, |seed| place.elsewhere(seed.host()).is_none()).0;
+        let crawl =
+            Self::planted(clock, sim, store, settings(), |seed| place.elsewhere(seed.host()).is_none()).0;
         // The next owner is another machine.
         Self { rebooted: true, ..crawl }
     }
 
-    fn planted(clock: Clock, sim: &SimWeb, store: Arc<S>, is_own: impl Fn(&CrawlUrl) -> bool) -> (Self, u64) {
-        let mut scope = job::scope(&settings()).expect("no patterns");
+    fn planted(
+        clock: Clock,
+        sim: &SimWeb,
+        store: Arc<S>,
+        base: Settings,
+        is_own: impl Fn(&CrawlUrl) -> bool,
+    ) -> (Self, u64) {
+        let mut scope = job::scope(&base).expect("no patterns");
         let seeds = seeds(sim);
         for seed in &seeds {
             scope.add_seed(seed);
@@ -115,7 +135,7 @@ impl<S: Store> Crawl<S> {
             seeds: sim.web().seeds.iter().filter(is_planted).cloned().collect(),
             ..Record::default()
         };
-        let begun = config::to_toml(&settings(), &record).expect("the settings can be written");
+        let begun = config::to_toml(&base, &record).expect("the settings can be written");
         let about = vec![
             Write::put(Tree::Meta, "settings", begun),
             Write::put(Tree::Meta, "format", job::FORMAT.to_string()),
@@ -134,6 +154,9 @@ impl<S: Store> Crawl<S> {
             acknowledged: Arc::default(),
             waited,
             purposes: vec![Purpose::Search, Purpose::Archive],
+            silence: vec![Purpose::Search, Purpose::Archive],
+            base,
+            revisits: false,
             adjust: |settings| settings,
             jitter: 7,
             judged: Arc::default(),
@@ -159,6 +182,9 @@ impl<S: Store> Crawl<S> {
             acknowledged,
             waited: Arc::clone(&self.waited),
             purposes: self.purposes.clone(),
+            silence: self.silence.clone(),
+            base: self.base.clone(),
+            revisits: self.revisits,
             adjust: self.adjust,
             jitter: self.jitter,
             judged: Arc::clone(&self.judged),
@@ -184,6 +210,12 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
+        let forgotten = forget_rules(&*self.store).expect("the store works");
+        scope.forget(Forgotten::new(forgotten.iter().map(|(_, rule)| rule)).expect("a pattern"));
+        let changed = job::changed_since(&*self.store, &begun_with.0, &settings);
+        let changed = changed.expect("the store works").changed;
+        let view = || View::over(Arc::clone(&self.store)).expect("the store can be read");
+        let skipped_urls = (!changed.is_empty()).then(view);
         let mut rules = job::page_rules(&settings, Vec::new(), key_of(&self.sim));
         if self.impolite {
             // Reads neither wildcards nor what came after 1997.
@@ -198,7 +230,7 @@ impl<S: Store> Crawl<S> {
             caches: Arc::clone(&caches),
             robots: job::robots_cache(&settings, Arc::clone(&self.store), &caches).with_clock(clock),
             consent: job::consent_cache(&settings, Arc::clone(&self.store), &caches),
-            revisiting: Revisiting::never(),
+            revisiting: Revisiting::of(Arc::clone(&self.store), self.revisits),
             pages: Arc::new(rules),
             clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
@@ -214,6 +246,7 @@ impl<S: Store> Crawl<S> {
             max_wait: Duration::from_hours(2),
             jitter: self.jitter,
             run: Some(begun_with),
+            changed,
             ..job::engine_settings(&settings, key_of(&self.sim))
         };
         let engine = (self.adjust)(engine);
@@ -248,7 +281,8 @@ impl<S: Store> Crawl<S> {
         let stopped = self.stop.subscribe();
         let store = Arc::clone(&self.store);
         let partition = PartitionParts { post, ..PartitionParts::default() };
-        let parts = EngineParts { partition, ..EngineParts::new(committer, Box::new(listener)) };
+        let parts =
+            EngineParts { partition, skipped_urls, ..EngineParts::new(committer, Box::new(listener)) };
         let mut engine = Engine::open(engine, context, &store, scope, parts)?;
         // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
@@ -257,10 +291,10 @@ impl<S: Store> Crawl<S> {
     }
 
     /// What each run is started with.
-    fn settings(&self) -> Settings {
-        let mut settings = settings();
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = self.base.clone();
         settings.consent.purpose.clone_from(&self.purposes);
-        settings.consent.silence_allows.clone_from(&self.purposes);
+        settings.consent.silence_allows.clone_from(&self.silence);
         settings
     }
 
@@ -342,14 +376,14 @@ fn has_known_words(decision: &Decision) -> bool {
         && (is_sentence || !matches!(decision.reason, Reason::Plain(PlainReason::Other(_))))
 }
 
-fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     let mut settings = Settings::default();
     "SuperRobot/1.0".clone_into(&mut settings.agent.product);
     settings.pace.delay = DELAY;
     settings
 }
 
-fn seeds(sim: &SimWeb) -> Vec<CrawlUrl> {
+pub(crate) fn seeds(sim: &SimWeb) -> Vec<CrawlUrl> {
     sim.web().seeds.iter().map(|seed| CrawlUrl::parse(seed).expect("a URL of the model")).collect()
 }
 

@@ -18,5 +18,6 @@ mod rfc9309;
 mod robots_change;
 mod shortage;
 mod spaces;
+mod statements;
 mod steps;
 mod tools;

@@ -271,6 +271,7 @@ async fn a_shortage_says_nothing_of_a_sites_consent() {
     sim.run_short(Duration::from_millis(500), secs(60));
     let mut crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
     crawl.purposes = vec![Purpose::Search, Purpose::Tdm];
+    crawl.silence.clone_from(&crawl.purposes);
     let summary = crawl.run(None).await.expect("the crawl ends well");
     assert_eq!((summary.end, summary.totals.pages), (End::Complete, 3));
     assert!(sim.refused() > 3, "{}", sim.refused());

@@ -1,0 +1,138 @@
+//! The counts of one crawl wherever they are given, and the coverage of each host against the simulated web.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crawler::report::{About, Report, write_provenance};
+use crawler::view::{HostState, Status, Summary, View};
+use serde_json::Value;
+use whole_program::simweb::{Truth, Web};
+
+use super::tables::{Tables, text};
+
+/// Compares what report and provenance say with `show --json`; gives what is wrong, and how many figures were compared.
+pub(crate) fn judge(view: &View, summary: &Summary, files: &Path) -> (Vec<String>, u64) {
+    let mut figures = Figures::default();
+    let shown = serde_json::to_value(summary).expect("it is JSON");
+    let report = Report::of(view).expect("the crawl can be counted");
+    let of_report = serde_json::to_value(&report).expect("it is JSON");
+    figures.equal("report: summary", &of_report["summary"], &shown);
+    let totals = &summary.totals;
+    figures.equal("report: requests", &of_report["activity"]["requests"], &totals.requests.into());
+    let pages = totals.pages + totals.resources;
+    figures.equal("report: pages by content", &of_report["contents"]["pages"], &pages.into());
+    figures.equal("report: failed", &of_report["contents"]["failure_count"], &totals.failed.into());
+
+    let about = About { title: None, authors: Vec::new(), license: None };
+    write_provenance(&report, &about, files).expect("the files can be written");
+    let read = |name: &str| std::fs::read_to_string(files.join(name)).expect("the file can be read");
+    let written: Value = serde_json::from_str(&read("report.json")).expect("it is JSON");
+    figures.equal("report.json: totals", &written["summary"]["totals"], &shown["totals"]);
+    let methods = read("methods.md");
+    for (word, count) in [("request", totals.requests), ("redirect", totals.redirects), ("run", totals.runs)]
+    {
+        let said = numbers(&methods, word);
+        figures.equal(&format!("methods.md: {word}"), &said.first().copied().into(), &count.into());
+    }
+    let html = read("report.html");
+    figures.equal("report.html: requests", &html.contains(&grouped(totals.requests)).into(), &true.into());
+    (figures.wrong, figures.compared)
+}
+
+#[derive(Default)]
+struct Figures {
+    wrong: Vec<String>,
+    compared: u64,
+}
+
+impl Figures {
+    fn equal(&mut self, what: &str, one: &Value, other: &Value) {
+        self.compared += 1;
+        if one != other {
+            self.wrong.push(format!("{what}: {one}, and `show --json`: {other}"));
+        }
+    }
+}
+
+/// A number as texts for people have it: `1,234`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The numbers before a word, in the singular or the plural.
+fn numbers(text: &str, word: &str) -> Vec<u64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_word = |found: &str| {
+        let found = found.trim_matches(|c: char| !c.is_alphanumeric());
+        found == word || found.strip_suffix('s') == Some(word)
+    };
+    let pairs = words.windows(2).filter(|pair| is_word(pair[1]));
+    pairs.filter_map(|pair| pair[0].replace(',', "").parse().ok()).collect()
+}
+
+/// What is wrong with the coverage of the hosts, and how many were judged. `truth`: what a whole crawl requests, of a crawl that came to its end;
+/// `asked`: what the simulated web was asked for.
+pub(crate) fn coverage(
+    summary: &Summary,
+    tables: &Tables,
+    truth: Option<&Truth>,
+    asked: &BTreeSet<String>,
+) -> (Vec<String>, u64) {
+    let mut wrong = Vec::new();
+    let mut by_status: BTreeMap<Status, u64> = BTreeMap::new();
+    for host in &summary.hosts {
+        let name = &host.host;
+        *by_status.entry(host.coverage).or_default() += 1;
+        let waiting = tables.queue.values().filter(|row| text(row, "host") == name).count() as u64;
+        let parked = tables.hosts.get(name).is_some_and(|row| !row["parked"].is_null());
+        let state = match (waiting, parked) {
+            (0, _) => HostState::Complete,
+            (_, true) => HostState::Parked,
+            (_, false) => HostState::Queued,
+        };
+        if (host.queued, host.state) != (waiting, state) {
+            wrong.push(format!(
+                "{name}: {} queued, {:?}, and {waiting} wait, {state:?}",
+                host.queued, host.state
+            ));
+        }
+        let of_host = |url: &&String| Web::split(url).0 == name;
+        let missing: Vec<_> =
+            truth.iter().flat_map(|truth| truth.requested.difference(asked)).filter(of_host).collect();
+        if host.coverage == Status::Complete && (waiting > 0 || !missing.is_empty()) {
+            wrong.push(format!("{name}: complete, {waiting} wait, never asked for: {missing:?}"));
+        }
+        let has_crashed = host.because.contains("ended a process");
+        if host.coverage == Status::Incomplete && waiting == 0 && !has_crashed {
+            wrong.push(format!("{name}: incomplete, and nothing waits: {}", host.because));
+        }
+        let limits = tables
+            .skipped
+            .values()
+            .filter(|row| text(row, "host") == name && ["limit", "trap"].contains(&text(row, "layer")));
+        let is_cut = host.because.contains("truncated");
+        if host.coverage == Status::CompleteWithinLimits && waiting == 0 && limits.count() == 0 && !is_cut {
+            wrong.push(format!("{name}: {}, and no limit kept anything out", host.because));
+        }
+    }
+    let of = |status| by_status.get(&status).copied().unwrap_or_default();
+    let counted = [
+        (Status::Complete, summary.hosts_complete),
+        (Status::CompleteWithinLimits, summary.hosts_complete_within_limits),
+        (Status::Incomplete, summary.hosts_incomplete),
+    ];
+    for (status, count) in counted {
+        if of(status) != count {
+            wrong.push(format!("{count} hosts are {status:?}, and {} are listed so", of(status)));
+        }
+    }
+    (wrong, summary.hosts.len() as u64 + 3)
+}

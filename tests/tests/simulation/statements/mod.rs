@@ -1,0 +1,194 @@
+//! Every statement about a simulated crawl is true: those of `explain` about each URL, the counts wherever they are given, the coverage of each host, and
+//! what would change an answer, which is done in a copy of the crawl. Each kind of statement occurs. docs/statements.md lists the kinds.
+
+mod advised;
+mod counted;
+mod explained;
+mod scenes;
+mod tables;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crawler::store::{MemoryStore, Store, Tree, Write};
+use crawler::url::CrawlUrl;
+use crawler::view::{Advice, Explanation, Statement, Status, View};
+use serde_json::Value;
+use whole_program::simweb::Truth;
+
+use self::explained::Known;
+use self::scenes::Scene;
+use self::tables::Tables;
+pub(crate) use self::tables::rows;
+
+/// Webs that are crawled where nothing says how many.
+const WEBS: usize = 2;
+
+/// What no simulated crawl leads to: a page adds that much only if it is sent compressed. `tests/tests/program/growth.rs` has one that does.
+const NOT_STATED: [Statement; 1] = [Statement::Growth];
+
+/// The same of advice, and what is only said of a host that an earlier version skipped.
+const NOT_ADVISED: [Advice; 2] = [Advice::OtherLink, Advice::HostAgain];
+
+/// Failures that a message shows.
+const SHOWN: usize = 20;
+
+/// What was judged over all crawls.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    statements: BTreeMap<Statement, u64>,
+    advice: BTreeMap<Advice, u64>,
+    followed: BTreeMap<Advice, u64>,
+    coverage: BTreeMap<Status, u64>,
+    /// How often each is carried out at most.
+    most: u64,
+    figures: u64,
+    wrong: Vec<String>,
+}
+
+impl Heard {
+    /// Judges everything that is said about a crawl as it is stored now. `truth`: what a whole crawl of its web requests, where it came to its end.
+    pub(crate) async fn judge(
+        &mut self,
+        what: &str,
+        scene: &Scene,
+        is_same_web: bool,
+        truth: Option<&Truth>,
+    ) {
+        let crawl = &scene.crawl;
+        let view = View::over(Arc::clone(&crawl.store)).expect("the store can be read").with_noindex(true);
+        let tables = Tables::read(&view);
+        let mut picked: BTreeMap<Advice, (Explanation, String)> = BTreeMap::new();
+        let settings = crawl.settings();
+        let web = crawl.sim.web();
+        let known = Known { tables: &tables, web, settings: &settings, is_same_web };
+        let mut urls: BTreeSet<String> = tables.urls().into_iter().map(str::to_owned).collect();
+        let paths = web
+            .sites
+            .iter()
+            .flat_map(|(host, site)| site.resources.keys().map(move |path| format!("http://{host}{path}")));
+        urls.extend(paths);
+        let seed = &web.seeds[0];
+        urls.extend([format!("{seed}nobody-links-to-this"), "http://unknown.test/".to_owned()]);
+        urls.insert(format!("{seed}?PHPSESSID=0123456789abcdef0123456789abcdef"));
+        for url in
+            urls.iter().filter_map(|url| CrawlUrl::parse(url).ok().filter(|parsed| parsed.as_str() == url))
+        {
+            if url.path_and_query() == "/robots.txt" || !url.as_str().starts_with("http:") {
+                continue;
+            }
+            let story = view.explain(&url).expect("it can be explained");
+            for statement in &story.statements {
+                *self.statements.entry(*statement).or_default() += 1;
+            }
+            for (advice, words) in story.advice.iter().zip(&story.change) {
+                *self.advice.entry(*advice).or_default() += 1;
+                picked.entry(*advice).or_insert_with(|| (story.clone(), words.clone()));
+            }
+            for wrong in explained::judge(&story, &known) {
+                let about = tables.about(url.as_str());
+                self.wrong.push(format!("{what}: {url}: {wrong}\n  says: {}{about}", story.answer));
+            }
+        }
+        let summary = crate::accounts::agreed(&crawl.store, what);
+        let files = tempfile::tempdir().expect("a directory");
+        let (wrong, compared) = counted::judge(&view, &summary, files.path());
+        self.figures += compared;
+        self.wrong.extend(wrong.into_iter().map(|wrong| format!("{what}: {wrong}")));
+        let asked: BTreeSet<String> = crawl.sim.page_counts().into_keys().collect();
+        let (wrong, judged) = counted::coverage(&summary, &tables, truth, &asked);
+        self.figures += judged;
+        self.wrong.extend(wrong.into_iter().map(|wrong| format!("{what}: {wrong}")));
+        for (advice, (story, words)) in picked {
+            if self.followed.get(&advice).is_some_and(|times| *times >= self.most) {
+                continue;
+            }
+            match advised::follow(advice, &words, &story, scene).await {
+                Ok(true) => *self.followed.entry(advice).or_default() += 1,
+                Ok(false) => {}
+                Err(wrong) => {
+                    let about = tables.about(&story.url);
+                    self.wrong.push(format!(
+                        "{what}: {}: {} advises \"{words}\", which was done: {wrong}{about}",
+                        story.url, story.answer
+                    ));
+                }
+            }
+        }
+        for host in &summary.hosts {
+            *self.coverage.entry(host.coverage).or_default() += 1;
+        }
+    }
+
+    /// Compares what the web server says with what the commands say.
+    pub(crate) fn served(&mut self, path: &str, said: &Value, expected: &Value) {
+        let of = |whole: &Value| match path.contains("summary") {
+            true => [whole["totals"].clone(), whole["queued"].clone(), whole["status"].clone()],
+            false => ["answer", "change", "decisions"].map(|name| whole[name].clone()),
+        };
+        let said = said.get("value").or_else(|| said.get("explanation")).unwrap_or(said);
+        self.figures += 3;
+        if of(said) != of(expected) {
+            self.wrong.push(format!("{path}: {said}, not {expected}"));
+        }
+    }
+
+    /// Panics with the first statements that are false.
+    #[track_caller]
+    pub(crate) fn assert_true(&self) {
+        let first: Vec<&str> = self.wrong.iter().take(SHOWN).map(String::as_str).collect();
+        assert!(self.wrong.is_empty(), "{} statements are false:\n{}", self.wrong.len(), first.join("\n"));
+    }
+}
+
+/// A copy of what is stored.
+pub(crate) fn copy(store: &MemoryStore) -> Arc<MemoryStore> {
+    let copy = MemoryStore::default();
+    copy_to(store, &copy);
+    Arc::new(copy)
+}
+
+pub(crate) fn copy_to(store: &impl Store, copy: &impl Store) {
+    for tree in Tree::ALL {
+        let pairs = store.scan(tree, &[]).map(|pair| pair.expect("the store works"));
+        let writes = pairs.map(|(key, value)| Write::put(tree, key, value)).collect();
+        copy.commit(writes).expect("the store works");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_statement_about_a_simulated_crawl_is_true_and_each_kind_occurs() {
+    let is_set =
+        ["WHOLE_PROGRAM_SEED", "WHOLE_PROGRAM_SEEDS"].iter().any(|name| std::env::var_os(name).is_some());
+    let mut heard = Heard { most: if is_set { u64::MAX } else { 2 }, ..Heard::default() };
+    scenes::made(&mut heard).await;
+    scenes::generated(&mut heard, if is_set { usize::MAX } else { WEBS }).await;
+    let statements: u64 = heard.statements.values().sum();
+    println!(
+        "{statements} statements of explain, {} figures, {} pieces of advice carried out",
+        heard.figures,
+        heard.followed.values().sum::<u64>()
+    );
+    println!("{:#?}\n{:#?}\n{:#?}\n{:?}", heard.statements, heard.advice, heard.followed, heard.coverage);
+    heard.assert_true();
+    let silent = Statement::ALL.into_iter().filter(|kind| !NOT_STATED.contains(kind));
+    let silent: Vec<_> = silent.filter(|kind| !heard.statements.contains_key(kind)).collect();
+    assert!(silent.is_empty(), "statements that no crawl led to: {silent:?}");
+    let silent = Advice::ALL.into_iter().filter(|kind| !NOT_ADVISED.contains(kind));
+    let silent: Vec<_> = silent.filter(|kind| !heard.advice.contains_key(kind)).collect();
+    assert!(silent.is_empty(), "advice that no crawl led to: {silent:?}");
+    let not_done = Advice::ALL.into_iter().filter(|kind| advised::done_elsewhere(*kind).is_none());
+    let not_done: Vec<_> = not_done.filter(|kind| !heard.followed.contains_key(kind)).collect();
+    assert!(not_done.is_empty(), "advice that was never carried out: {not_done:?}");
+    let missing = [Status::Complete, Status::CompleteWithinLimits, Status::Incomplete];
+    assert!(missing.iter().all(|status| heard.coverage.contains_key(status)), "{:?}", heard.coverage);
+}
+
+#[test]
+fn the_document_names_every_kind() {
+    let text = include_str!("../../../../docs/statements.md");
+    let kinds = Statement::ALL.iter().map(|kind| format!("`{kind:?}`"));
+    let kinds = kinds.chain(Advice::ALL.iter().map(|kind| format!("`{kind:?}`")));
+    let unnamed: Vec<String> = kinds.filter(|kind| !text.contains(kind)).collect();
+    assert!(unnamed.is_empty(), "docs/statements.md doesn't name {unnamed:?}");
+}
