@@ -13,14 +13,14 @@ use crawler::engine::{Engine, EngineParts, EngineSettings, PartitionParts, Post,
 use crawler::event::CrawlEvent;
 use crawler::forgotten::{Forgotten, forget_rules};
 use crawler::frontier::FrontierLimits;
-use crawler::job;
+use crawler::job::{self, JobError};
 use crawler::origin_cache::OriginCache;
 use crawler::plan::{Plan, Planner};
 use crawler::post::Place;
 use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
-use crawler::view::View;
+use crawler::view::{View, ViewError};
 use crawler::visit::{Revisiting, VisitContext};
 use crawler::warc::WarcInfo;
 use jiff::Timestamp;
@@ -210,12 +210,19 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
-        let forgotten = forget_rules(&*self.store).expect("the store works");
+        let forgotten = forget_rules(&*self.store)?;
         scope.forget(Forgotten::new(forgotten.iter().map(|(_, rule)| rule)).expect("a pattern"));
-        let changed = job::changed_since(&*self.store, &begun_with.0, &settings);
-        let changed = changed.expect("the store works").changed;
-        let view = || View::over(Arc::clone(&self.store)).expect("the store can be read");
-        let skipped_urls = (!changed.is_empty()).then(view);
+        let changed = match job::changed_since(&*self.store, &begun_with.0, &settings) {
+            Ok(found) => found.changed,
+            Err(JobError::Store(error)) => return Err(error.into()),
+            Err(error) => panic!("{error}"),
+        };
+        let skipped_urls = (!changed.is_empty()).then(|| View::over(Arc::clone(&self.store)));
+        let skipped_urls = match skipped_urls.transpose() {
+            Ok(view) => view,
+            Err(ViewError::Store(error)) => return Err(error.into()),
+            Err(error) => panic!("{error}"),
+        };
         let mut rules = job::page_rules(&settings, Vec::new(), key_of(&self.sim));
         if self.impolite {
             // Reads neither wildcards nor what came after 1997.

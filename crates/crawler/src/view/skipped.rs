@@ -48,7 +48,7 @@ impl View {
     ///
     /// A link that wasn't followed doesn't count if the same URL was visited or is queued through another one. A URL that
     /// was denied or failed without a response is listed for that reason, whatever later links to it decide; of several other decisions the one counts
-    /// whose link got furthest, as in [`View::explain`]. Memory: some
+    /// whose link got furthest, as in [`View::explain`], and of those about the links of one page only what the last run decided. Memory: some
     /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
         self.skipped_beside(page_store::scan(self.store()).map(answered))
@@ -132,7 +132,15 @@ impl View {
             }
         }
         let mut parked_at: HashMap<String, Timestamp> = HashMap::new();
-        let kinds = [Decided::Failed, Decided::Skipped, Decided::SitemapRefused, Decided::Parked];
+        let kinds = [
+            Decided::Failed,
+            Decided::Skipped,
+            Decided::SitemapRefused,
+            Decided::Parked,
+            Decided::Started,
+            Decided::Resumed,
+        ];
+        let mut run = 0_u32;
         for block in self.decision_blocks_with(&kinds) {
             let (first, decisions) = block?;
             for (seq, decision) in (first..).zip(decisions) {
@@ -141,15 +149,30 @@ impl View {
                 } else if matches!(decision.decision, Decided::Skipped | Decided::SitemapRefused) {
                     Met::SKIPPED
                 } else {
+                    run = run.saturating_add(u32::from(decision.begins_a_run()));
                     if decision.decision == Decided::Parked {
                         parked_at.insert(decision.host, decision.at);
                     }
                     continue;
                 };
                 let mark = mark(self.key(), &decision.url).0.to_be_bytes();
-                let rank = if kind == Met::SKIPPED { u8::MAX - stage(&decision) as u8 } else { 0 };
-                // The one that got furthest first, and of equal ones the last.
-                met.push_parts(&[&mark, &[kind, rank], &(!seq).to_be_bytes()])?;
+                // The last one first.
+                let (last, seq) = (!seq, seq.to_be_bytes());
+                if kind == Met::SKIPPED {
+                    let via = decision.via.as_deref().map_or(0, |via| self.key().hash(via));
+                    let stage = stage(&decision) as u8;
+                    met.push_parts(&[
+                        &mark,
+                        &[kind],
+                        &last.to_be_bytes(),
+                        &seq,
+                        &[stage],
+                        &run.to_be_bytes(),
+                        &via.to_be_bytes(),
+                    ])?;
+                } else {
+                    met.push_parts(&[&mark, &[kind], &last.to_be_bytes(), &seq])?;
+                }
             }
         }
         Ok((met, parked_at))
@@ -232,8 +255,10 @@ struct Met {
     queued: bool,
     /// The last decision that ended its way, and whether that was a failure.
     end: Option<(u64, bool)>,
-    /// The decision about the link to it that got furthest.
-    skipped: Option<u64>,
+    /// The decision about the link to it that got furthest, with its stage.
+    skipped: Option<(u8, u64)>,
+    /// The last run that judged a link on each page.
+    runs: HashMap<u64, u64>,
     /// Its first place among the URLs of skipped hosts.
     parked: Option<u64>,
 }
@@ -246,10 +271,10 @@ impl Met {
     const FAILED: u8 = 4;
     const SKIPPED: u8 = 5;
 
-    /// Adds a record without its mark. Of one kind the one that counts comes first.
+    /// Adds a record without its mark. Of one kind the last decision comes first.
     fn add(&mut self, record: &[u8]) {
         let number = sorter::number(record, 1, 8);
-        let seq = !sorter::number(record, 2, 8);
+        let seq = sorter::number(record, 9, 8);
         match record.first().copied() {
             Some(Self::PAGE) => self.page = Some(record.get(1) == Some(&1)),
             Some(Self::QUEUED) => self.queued = true,
@@ -257,7 +282,14 @@ impl Met {
             Some(kind @ (Self::DENIED | Self::FAILED)) if self.end.is_none_or(|(known, _)| seq > known) => {
                 self.end = Some((seq, kind == Self::FAILED));
             }
-            Some(Self::SKIPPED) => self.skipped = self.skipped.or(Some(seq)),
+            Some(Self::SKIPPED) => {
+                let (run, via) = (sorter::number(record, 18, 4), sorter::number(record, 22, 8));
+                let stage = record.get(17).copied().unwrap_or_default();
+                let counts = *self.runs.entry(via).or_insert(run) == run;
+                if counts && self.skipped.is_none_or(|(furthest, _)| stage > furthest) {
+                    self.skipped = Some((stage, seq));
+                }
+            }
             _ => {}
         }
     }
@@ -266,7 +298,7 @@ impl Met {
         let counts = match (self.end, self.skipped) {
             _ if self.queued => None,
             (Some((seq, failed)), _) => Some((seq, failed)),
-            (None, skipped) => skipped.map(|seq| (seq, false)),
+            (None, skipped) => skipped.map(|(_, seq)| (seq, false)),
         };
         // What was answered is a page; what failed has a record too, but no status.
         if let Some((seq, failed)) = counts

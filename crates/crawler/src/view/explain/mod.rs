@@ -12,6 +12,8 @@ pub use self::now::{HostNow, RobotsNow};
 pub use self::original::OriginalBody;
 pub use self::statement::{Advice, Statement};
 
+use std::collections::BTreeMap;
+
 use meta::consent::{Claim, Consent, Purpose};
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
@@ -143,7 +145,7 @@ impl View {
         // However deep: what was too deep is another matter.
         let is_in_scope = self.scope_now(url, 0, settings.as_ref())? == ScopeNow::Inside;
         let is_allowed = robots.as_ref().is_some_and(|robots| robots.allowed);
-        let skip = governing(&decisions, is_allowed, is_in_scope).cloned();
+        let skip = governing(&self.of_last_runs(&decisions)?, is_allowed, is_in_scope).cloned();
         let skip = match skip {
             None if record.is_none() && queued.is_none() => self.not_listed(url)?,
             known => known,
@@ -293,6 +295,27 @@ impl View {
         Ok(None)
     }
 
+    /// The skips among decisions about one URL, in order. Of those about the links of one page the last run that made any counts: it judged these
+    /// links again, by its own settings.
+    fn of_last_runs<'d>(&self, decisions: &'d [(u64, Decision)]) -> Result<Vec<&'d Decision>, ViewError> {
+        let skips = || decisions.iter().filter(|(_, decision)| decision.decision == Decided::Skipped);
+        if skips().count() < 2 {
+            return Ok(skips().map(|(_, skip)| skip).collect());
+        }
+        let mut starts = Vec::new();
+        for block in self.decision_blocks_with(&[Decided::Started, Decided::Resumed]) {
+            let (first, entries) = block?;
+            let numbered = (first..).zip(entries);
+            starts.extend(numbered.filter(|(_, entry)| entry.begins_a_run()).map(|(number, _)| number));
+        }
+        let run = |number: &u64| starts.partition_point(|start| start <= number);
+        let last: BTreeMap<Option<&str>, usize> =
+            skips().map(|(number, skip)| (skip.via.as_deref(), run(number))).collect();
+        let is_of_last =
+            |(number, skip): &&(u64, Decision)| last.get(&skip.via.as_deref()) == Some(&run(number));
+        Ok(skips().filter(is_of_last).map(|(_, skip)| skip).collect())
+    }
+
     /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
         for block in self.decision_blocks_with(&[Decided::NotListed]) {
@@ -324,11 +347,9 @@ impl View {
 /// The skip that keeps a URL from its request. A URL may be found by several links, each judged on its own: by the link itself, the scope, the
 /// limits, and robots.txt last. The link that got furthest is the one with the least against it, so what would let that one through lets the URL
 /// through. What no longer holds, since robots.txt or the scope has changed, counts least.
-fn governing(decisions: &[(u64, Decision)], is_allowed: bool, is_in_scope: bool) -> Option<&Decision> {
-    let skips = decisions.iter().map(|(_, decision)| decision);
-    let skips = skips.filter(|decision| decision.decision == Decided::Skipped);
+fn governing<'d>(skips: &[&'d Decision], is_allowed: bool, is_in_scope: bool) -> Option<&'d Decision> {
     // Of equal ones the last.
-    skips.max_by_key(|skip| {
+    skips.iter().copied().max_by_key(|skip| {
         let stage = stage(skip);
         let is_past = stage == Stage::Site && skip.layer == Layer::Robots && is_allowed
             || stage == Stage::Scope && is_in_scope;
