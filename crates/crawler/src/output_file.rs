@@ -1,7 +1,7 @@
 //! Files that a user names for output: what may be replaced, and what is written in place.
 //!
 //! A regular file appears as a whole: it is made as `FILE.part` and renamed. A device, a pipe and what a link leads to stay what they
-//! are, and are written to.
+//! are, and are written to; a link in the directory of a crawl alone is replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
@@ -67,9 +67,12 @@ pub fn write_by_path<T, E>(
     undo(&part, filled)
 }
 
-/// Whether what is there stays what it is: anything but a regular file, and every link.
+/// Whether what is there stays what it is: anything but a regular file, and every link but one in the directory of a crawl, which may come from
+/// somebody else: that link is replaced.
 fn stays(path: &Path) -> io::Result<bool> {
+    let is_in_crawl = || path.ancestors().skip(1).any(|dir| dir.join("crawl.toml").is_file());
     match fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() => Ok(!is_in_crawl()),
         Ok(about) => Ok(!about.is_file()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
