@@ -50,7 +50,7 @@ pub use request::{FetchRequest, RequestKind};
 pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};
 pub use response::{FieldLines, Response, Truncation};
-pub(crate) use response::{as_reference, is_whole_range, retry_after};
+pub(crate) use response::{is_whole_range, retry_after};
 pub use settings::FetchSettings;
 pub use spool::{Spool, SpooledBody};
 #[cfg(feature = "object-storage")]

@@ -173,7 +173,7 @@ impl Response {
 }
 
 /// Text with a URL in it. What isn't UTF-8 is taken for bytes in another encoding, each of which is percent-encoded.
-pub(crate) fn as_reference(value: &[u8]) -> Cow<'_, str> {
+fn as_reference(value: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(value) {
         return text.into();
     }

@@ -22,7 +22,7 @@ use crate::consent::SiteStatements;
 use crate::extract::{
     self, Document, ExtractInput, Extracted, LimitHit, LinkKind, MainText, Readings, Unread,
 };
-use crate::fetch::{self, LineFault, Response, Truncation, as_reference};
+use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
     About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, price,
@@ -381,8 +381,8 @@ fn line_warnings(response: &Response) -> impl Iterator<Item = Warning> {
 fn text_headers(response: &Response) -> Vec<(String, String)> {
     let headers = response.headers.iter();
     let text = |(name, value): &(String, Vec<u8>)| match name.as_str() {
-        // It has an address.
-        "refresh" => as_reference(value).into_owned(),
+        // It has an address: "isomorphic decode" of the HTML standard, where the bytes aren't UTF-8 (15.6, "shared declarative refresh steps").
+        "refresh" if std::str::from_utf8(value).is_err() => value.iter().copied().map(char::from).collect(),
         _ => String::from_utf8_lossy(value).into_owned(),
     };
     headers.map(|line| (line.0.clone(), text(line))).collect()
