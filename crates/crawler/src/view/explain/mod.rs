@@ -296,7 +296,7 @@ impl View {
     }
 
     /// The skips among decisions about one URL, in order. Of those about the links of one page the last run that made any counts: it judged these
-    /// links again, by its own settings.
+    /// links again, by its own settings. What robots.txt denied when its turn came is no decision about a link.
     fn of_last_runs<'d>(&self, decisions: &'d [(u64, Decision)]) -> Result<Vec<&'d Decision>, ViewError> {
         let skips = || decisions.iter().filter(|(_, decision)| decision.decision == Decided::Skipped);
         if skips().count() < 2 {
@@ -309,10 +309,13 @@ impl View {
             starts.extend(numbered.filter(|(_, entry)| entry.begins_a_run()).map(|(number, _)| number));
         }
         let run = |number: &u64| starts.partition_point(|start| start <= number);
+        let is_end = |skip: &Decision| skip.layer == Layer::Robots;
+        let of_links = skips().filter(|(_, skip)| !is_end(skip));
         let last: BTreeMap<Option<&str>, usize> =
-            skips().map(|(number, skip)| (skip.via.as_deref(), run(number))).collect();
-        let is_of_last =
-            |(number, skip): &&(u64, Decision)| last.get(&skip.via.as_deref()) == Some(&run(number));
+            of_links.map(|(number, skip)| (skip.via.as_deref(), run(number))).collect();
+        let is_of_last = |(number, skip): &&(u64, Decision)| {
+            is_end(skip) || last.get(&skip.via.as_deref()) == Some(&run(number))
+        };
         Ok(skips().filter(is_of_last).map(|(_, skip)| skip).collect())
     }
 
