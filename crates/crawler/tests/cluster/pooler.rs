@@ -3,11 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::judge::Judge;
-use crate::program::{Worker, expect_polite_and_whole, init_with, run, status, text};
+use crate::program::{Worker, expect_polite_and_whole, init_at, init_with, run, status, text};
 use crate::proxy::Proxy;
 use crate::server::{Server, as_nobody, until, url_by};
 
@@ -15,6 +16,17 @@ use crate::server::{Server, as_nobody, until, url_by};
 const NEEDED: usize = 9;
 
 const SETTINGS: [&str; 6] = ["--single-server", "--max-pages", "10000", "--max-rate", "1000", "--per-ip"];
+
+/// All hosts have one address, and take turns.
+const DELAY: Duration = Duration::from_millis(20);
+
+/// Every page was asked for once, one request at a time.
+fn expect_whole(judge: &Judge) {
+    let seen = judge.seen();
+    assert!(seen.overlaps.is_empty(), "overlaps: {:?}", seen.overlaps);
+    assert_eq!(seen.pages.keys().cloned().collect::<std::collections::BTreeSet<_>>(), Judge::truth());
+    assert!(seen.pages.values().all(|count| *count == 1), "{:?}", seen.pages);
+}
 
 fn name_of(url: &str) -> &str {
     url.split("///").nth(1).unwrap().split('?').next().unwrap()
@@ -89,7 +101,7 @@ fn a_worker_crawls_behind_pgbouncer_with_the_connections_of_the_manual() {
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
     let Some(pooler) = PgBouncer::start(&server, NEEDED + 1) else { return };
     let by_pooler = url_by(pooler.dir(), name_of(&url));
-    init_with(&by_pooler, &judge, &SETTINGS);
+    init_at(&by_pooler, &judge, DELAY, &SETTINGS);
     let few = PgBouncer::start(&server, NEEDED - 1).unwrap();
     let mut refused = Worker::start(&url_by(few.dir(), name_of(&url)), dir.path(), "two");
     assert_eq!(refused.code(), Some(5));
@@ -97,7 +109,7 @@ fn a_worker_crawls_behind_pgbouncer_with_the_connections_of_the_manual() {
     assert!(said.contains("all connections"), "{said}");
     let mut worker = Worker::start(&by_pooler, dir.path(), "one");
     assert_eq!(worker.code(), Some(0));
-    expect_polite_and_whole(&judge, 0);
+    expect_whole(&judge);
     let shown = run(&["cluster", "status", &by_pooler]);
     assert!(shown.status.success(), "{}", text(&shown));
 }
@@ -107,7 +119,7 @@ fn a_worker_crawls_behind_pgbouncer_with_the_connections_of_the_manual() {
 fn a_worker_has_all_its_connections_before_it_claims_a_partition() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
-    init_with(&url, &judge, &SETTINGS);
+    init_at(&url, &judge, DELAY, &SETTINGS);
     let database = name_of(&url);
     let fences = || server.sql(database, "select sum(fence), count(owner) from part");
     let before = fences();
@@ -129,5 +141,5 @@ fn a_worker_has_all_its_connections_before_it_claims_a_partition() {
     let owned = |status: serde_json::Value| status["workers"][0]["partitions"].as_u64();
     assert!(owned(status(&url)) > Some(0) || worker.code() == Some(0));
     assert_eq!(worker.code(), Some(0));
-    expect_polite_and_whole(&judge, 0);
+    expect_whole(&judge);
 }
