@@ -16,19 +16,10 @@ use crate::walk::VALUE_LIMIT;
 /// assert_eq!(content_usage("train-ai=n"), [Claim::Purpose(Purpose::AiTrain, Consent::Deny)]);
 /// ```
 pub fn content_usage(value: &str) -> Vec<Claim> {
-    dictionary(value).map(|dictionary| claims(&dictionary)).unwrap_or_default()
-}
-
-/// Reads a value as a dictionary; none where it isn't one, or is over 64 KiB.
-pub(crate) fn dictionary(value: &str) -> Option<Dictionary> {
     if value.len() > VALUE_LIMIT {
-        return None;
+        return Vec::new();
     }
-    Parser::new(value).parse::<Dictionary>().ok()
-}
-
-/// Returns what a dictionary says with the tokens `y` and `n`.
-pub(crate) fn claims(dictionary: &Dictionary) -> Vec<Claim> {
+    let Ok(dictionary) = Parser::new(value).parse::<Dictionary>() else { return Vec::new() };
     let claim = |(key, entry): (&sfv::Key, &ListEntry)| {
         let purpose = match key.as_str() {
             "train-ai" => Purpose::AiTrain,
@@ -44,6 +35,11 @@ pub(crate) fn claims(dictionary: &Dictionary) -> Vec<Claim> {
         }
     };
     dictionary.iter().filter_map(claim).collect()
+}
+
+/// Returns whether a value is a dictionary that is read, or empty.
+pub(crate) fn is_dictionary(value: &str) -> bool {
+    value.len() <= VALUE_LIMIT && Parser::new(value).parse::<Dictionary>().is_ok()
 }
 
 #[cfg(test)]
