@@ -98,7 +98,7 @@ fn pages_are_what_was_answered() {
         "changes": 1, "interval_days": 7.0, "fresh_for": null, "resource": false, "host": "a.test",
         "skipped_not_listed": 0, "consent_more": 0, "searchable": true,
         "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
-        "mime_type": null, "readings": [], "unread": [], "simhash": null,
+        "mime_type": null, "readings": [], "unread": [], "simhash": null, "license": [], "payment": null,
     });
     expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     assert_eq!(of("http://a.test/two"), &expected);
@@ -197,12 +197,14 @@ fn hosts_robots_ledger_and_errors_say_what_happened() {
         "v": 1, "host": "a.test", "requests": 3, "pages": 1, "bytes": 800, "delay": 1.5, "delay_reason": "crawl-delay",
         "robots_status": "rules: status 200", "next_at": "2026-01-01T00:00:03.005Z", "errors": 1, "queued": 1, "skipped": 2,
         "parked": null, "slowest_ms": 44, "wait_reason": "configured", "robots_requests": 1,
+        "license": [], "payment": null,
     });
     assert_eq!(hosts[0], expected);
     let robots = jsonl(&view, Table::Robots);
     let expected = json!({
         "v": 1, "origin": "http://a.test", "fetched_at": "2026-01-01T00:00:01.005Z", "status": 200, "digest": "blake3:11",
         "lifetime": 86400.0, "bytes": 20, "access": "rules", "reason": "status 200", "hops": [],
+        "license": [], "payment": null,
         "warnings": [{"line": 2, "message": "line 2: unknown field"}, {"line": 4, "message": "no group"}],
     });
     assert_eq!(robots, [expected]);
