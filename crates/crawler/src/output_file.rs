@@ -39,7 +39,7 @@ pub fn write<T, E>(
     undo(&part, filled)
 }
 
-/// As [`write`], for what is made by a library that opens the file itself: `make` gets the path of one that isn't there. What is written in place
+/// As [`write()`], for what is made by a library that opens the file itself: `make` gets the path of one that isn't there. What is written in place
 /// is made in the directory for temporary files first, and copied.
 pub fn write_by_path<T, E>(
     path: &Path,

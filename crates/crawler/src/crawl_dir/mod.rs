@@ -184,6 +184,7 @@ impl CrawlDir {
     }
 
     /// Refuses an archive directory that another process writes in: it isn't taken, and what is there may be read at any time.
+    #[cfg(any(feature = "cluster", test))]
     pub(crate) fn refuse_used(archive: &Path) -> Result<(), DirError> {
         let root = fs::canonicalize(archive).map_err(DirError::io("find", archive))?;
         archive::refuse_used(&root, &[])?;
@@ -194,6 +195,7 @@ impl CrawlDir {
     ///
     /// # Errors
     /// [`DirError::ArchiveInUse`]: by another process, which may name it by another path.
+    #[cfg(any(feature = "cluster", test))]
     pub(crate) fn lock_archive(&self) -> Result<Option<File>, DirError> {
         let dir = self.warc();
         fs::create_dir_all(&dir).map_err(DirError::io("create the directory", &dir))?;

@@ -48,6 +48,7 @@ const COMMENT_BYTES: usize = 64;
 
 /// Why a document has to be read in another way as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a reading of its own")]
 pub(super) struct Doubts {
     /// It was undecidable whether svg or math content ends: a tree builder may see other tags. See [`read_other_way`].
     pub(super) foreign: bool,

@@ -190,10 +190,10 @@ pub fn write(parts: &[Part<'_>], options: Options<'_>, out: &mut dyn Write) -> R
     Ok(written)
 }
 
-/// Writes the index (CDXJ) of what [`write`] would pack of a crawl, in order; returns how many lines, each once.
+/// Writes the index (CDXJ) of what [`write()`] would pack of a crawl, in order; returns how many lines, each once.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_index(part: &Part<'_>, out: &mut dyn Write) -> Result<u64, WaczError> {
     let mut sorter = Sorter::new(part.root);
     Archive::open(part, 0, &[])?.index(&mut sorter)?;

@@ -134,7 +134,7 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
         return Way::Elsewhere;
     }
     match advice {
-        Advice::OtherDirectory => Way::Anew(settings(), web.clone()),
+        Advice::OtherDirectory | Advice::OtherPurpose => Way::Anew(settings(), web.clone()),
         Advice::RetryCrashed
         | Advice::AllowNet
         | Advice::Resolve
@@ -219,7 +219,6 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
         }
         Advice::HigherSetting => Way::Resume(with(&|settings| raise(settings, words))),
         Advice::Resources => Way::Resume(with(&|settings| settings.scope.resources = true)),
-        Advice::OtherPurpose => Way::Anew(settings(), web.clone()),
         Advice::LinkFromPage | Advice::ListedLink => {
             Way::Revisit(
                 settings(),

@@ -103,7 +103,7 @@ impl Heard {
             if self.followed.get(&advice).is_some_and(|times| *times >= self.most) {
                 continue;
             }
-            match advised::follow(advice, &words, &story, scene).await {
+            match Box::pin(advised::follow(advice, &words, &story, scene)).await {
                 Ok(true) => *self.followed.entry(advice).or_default() += 1,
                 Ok(false) => {}
                 Err(wrong) => {
@@ -122,9 +122,12 @@ impl Heard {
 
     /// Compares what the web server says with what the commands say.
     pub(crate) fn served(&mut self, path: &str, said: &Value, expected: &Value) {
-        let of = |whole: &Value| match path.contains("summary") {
-            true => [whole["totals"].clone(), whole["queued"].clone(), whole["status"].clone()],
-            false => ["answer", "change", "decisions"].map(|name| whole[name].clone()),
+        let of = |whole: &Value| {
+            if path.contains("summary") {
+                [whole["totals"].clone(), whole["queued"].clone(), whole["status"].clone()]
+            } else {
+                ["answer", "change", "decisions"].map(|name| whole[name].clone())
+            }
         };
         let said = said.get("value").or_else(|| said.get("explanation")).unwrap_or(said);
         self.figures += 3;

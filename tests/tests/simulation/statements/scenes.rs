@@ -146,7 +146,7 @@ async fn narrowed(heard: &mut Heard, seed: u64, web: &Web) {
     narrow.scope.exclude = vec!["/p1".to_owned(), "/q".to_owned()];
     narrow.limits.max_redirects = 3;
     narrow.limits.max_pages_per_host = (seed % 2 == 1).then_some(6);
-    narrow.warc.enabled = seed % 2 == 0;
+    narrow.warc.enabled = seed.is_multiple_of(2);
     let mut scene = Scene::new(web, narrow.clone());
     scene.run().await;
     heard.judge(&format!("seed {seed}, narrow"), &scene, true, None).await;
