@@ -215,6 +215,9 @@ fn ext_retry_after_in_other_forms_is_a_wait_too() {
         ("10 - 20 minutes", Some(1200)),
         // Units, and several of them.
         ("7200000ms", Some(7200)),
+        ("soon [31m", None),
+        ("soon \u{1b}[31;1m now", None),
+        ("[31m]", Some(1860)),
         ("1500 milliseconds", Some(2)),
         ("1.5h", Some(5400)),
         ("1 minute", Some(60)),

@@ -41,7 +41,23 @@ fn plain(text: &str) -> String {
         '\u{b5}' | '\u{3bc}' => 'u',
         _ => ' ',
     };
-    text.chars().map(ascii).collect()
+    without_colours(text.chars().map(ascii).collect())
+}
+
+/// Blanks what remains of an escape sequence for a terminal's colours without its control character: `[31m`.
+fn without_colours(text: String) -> String {
+    let mut text = text.into_bytes();
+    for at in 0..text.len() {
+        if text[at] != b'[' {
+            continue;
+        }
+        let length = text[at + 1..].iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+        let end = at + 1 + length;
+        if text.get(end) == Some(&b'm') && text.get(end + 1) != Some(&b']') {
+            text[at..=end].fill(b' ');
+        }
+    }
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Finds the longest length of time and the latest date.
