@@ -30,7 +30,7 @@ fn rows(out: &Path, table: &str) -> BTreeMap<String, Value> {
 
 #[test]
 fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
-    const LINES: [(&str, &[u8]); 17] = [
+    const LINES: [(&str, &[u8]); 15] = [
         ("/after", b"X-Robots-Tag: noindex\x01"),
         ("/before", b"X-Robots-Tag: \x0bnoindex"),
         ("/within", b"X-Robots-Tag: noi\x01ndex"),
@@ -45,8 +45,6 @@ fn restrictions_in_lines_with_control_characters_apply_and_the_audit_agrees() {
         ("/type", b"Content-Type: text/plain\x01\r\nX-Robots-Tag: noindex"),
         ("/nul", b"X-Robots-Tag: noindex\0"),
         ("/nul-elsewhere", b"X-Other: a\0b\r\nX-Robots-Tag: noindex"),
-        ("/cr", b"X-Robots-Tag: noindex\r,x"),
-        ("/cr-elsewhere", b"X-Other: a\rb\r\nX-Robots-Tag: noindex"),
         ("/free", b"X-Robots-Tag: all\x01"),
     ];
     let mut paths: Vec<&str> = LINES.iter().map(|(path, _)| *path).collect();

@@ -137,7 +137,7 @@ impl AsyncRead for Recorded {
         if this.tape.is_running() {
             let received = &mut buf.filled_mut()[before..];
             let (heads, length) = this.tape.received(received).map_err(io::Error::other)?;
-            replace_separators(&mut received[..length]);
+            replace_nuls(&mut received[..length]);
             if let Some(heads) = heads {
                 this.record.put(Some(heads));
             }
@@ -269,16 +269,14 @@ impl Tape {
     }
 }
 
-/// Makes of each NUL of a head, and of each CR within a line, a control character that the HTTP client passes over with its line: for these two
-/// it refuses the whole response, with what the other lines forbid. What was sent stays in the record, and is read from there. Source: RFC
-/// 9110 section 5.5, which has them replaced or the message rejected. A CR at the end of what was received may belong to a line's end.
-fn replace_separators(head: &mut [u8]) {
+/// Makes of each NUL of a head a control character that the HTTP client passes over with its line: for a NUL it refuses the whole response, with what
+/// the other lines forbid. What was sent stays in the record, and is read from there. Source: RFC 9110 section 5.5, which has a NUL replaced or the
+/// message rejected. A CR within a line, of which it says the same, may be meant to end one: such a response is refused.
+fn replace_nuls(head: &mut [u8]) {
     const REPLACEMENT: u8 = 0x01;
     let mut rest = head;
-    while let Some(at) = memchr::memchr2(0, b'\r', rest) {
-        if rest[at] == 0 || rest.get(at + 1).is_some_and(|next| *next != b'\n') {
-            rest[at] = REPLACEMENT;
-        }
+    while let Some(at) = memchr::memchr(0, rest) {
+        rest[at] = REPLACEMENT;
         rest = &mut rest[at + 1..];
     }
 }
@@ -356,17 +354,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_refuses_a_response_for_is_replaced_in_its_head() {
-        for (sent, given) in [
-            ("A: \0\r\n\r\n", "A: \u{1}\r\n\r\n"),
-            ("A: b\rc\r\r\nD: e\n", "A: b\u{1}c\u{1}\r\nD: e\n"),
-            ("A: b\r", "A: b\r"),
-            ("A: b\r\n", "A: b\r\n"),
-        ] {
-            let mut head = sent.as_bytes().to_vec();
-            replace_separators(&mut head);
-            assert_eq!(head, given.as_bytes(), "{sent:?}");
-        }
+    fn a_nul_in_a_head_is_replaced() {
+        let mut head = b"A: \0\0\r\nB: b\rc\r\n\r\n".to_vec();
+        replace_nuls(&mut head);
+        assert_eq!(head, b"A: \x01\x01\r\nB: b\rc\r\n\r\n");
     }
 
     #[test]
