@@ -96,7 +96,6 @@ impl AddressKeeper {
         })
     }
 
-    /// Opens its connection.
     pub(super) async fn connect(&mut self, address: &Address) -> Result<(), ClusterError> {
         self.link.open().await.map_err(ClusterError::connections(address))
     }

@@ -168,7 +168,6 @@ impl Keeper {
         Self { link, further, limits, known, run, before, joined, reached: Reached::default() }
     }
 
-    /// Opens all connections.
     pub(super) async fn connect(&mut self, layout: &Layout) -> Result<(), ClusterError> {
         let links = std::iter::once(&mut self.link).chain(&mut self.further);
         for (link, address) in links.zip(layout.databases()) {

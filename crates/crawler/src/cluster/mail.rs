@@ -142,7 +142,6 @@ impl Carrier {
         Self { links, layout, has_told_damaged: false }
     }
 
-    /// Opens all connections.
     pub(super) async fn connect(&mut self) -> Result<(), ClusterError> {
         for (link, address) in self.links.iter_mut().zip(self.layout.databases()) {
             link.open().await.map_err(ClusterError::connections(address))?;

@@ -66,7 +66,6 @@ impl Pacer {
         Some((Self { link, pool: Arc::clone(&pool), rate, bandwidth }, pool))
     }
 
-    /// Opens its connection.
     pub(super) async fn connect(&mut self, address: &Address) -> Result<(), ClusterError> {
         self.link.open().await.map_err(ClusterError::connections(address))
     }

@@ -145,7 +145,6 @@ impl Withdrawals {
         &mut self.links
     }
 
-    /// Opens all connections.
     pub(super) async fn connect(&mut self, layout: &Layout) -> Result<(), ClusterError> {
         for (link, address) in self.links.iter_mut().zip(layout.databases()) {
             link.open().await.map_err(ClusterError::connections(address))?;

@@ -230,7 +230,7 @@ const NUMBERS: [(&str, u64); 20] = [
 #[derive(Debug, Clone, Copy)]
 struct Sum {
     millis: u64,
-    /// The last unit.
+    /// Milliseconds of the unit of its last term: the next one has to be shorter.
     unit: u64,
     end: usize,
 }

@@ -5,6 +5,7 @@ mod find;
 mod now;
 mod original;
 mod statement;
+mod text;
 mod words;
 
 pub use self::find::PathStep;

@@ -49,7 +49,7 @@ pub struct RobotsNow {
 pub struct LicenseLine {
     /// Its number, from 1.
     pub line: u32,
-    /// Its value.
+    /// The address of the licence as the line has it, cleaned.
     pub url: String,
 }
 
