@@ -20,7 +20,7 @@ pub enum Dialect {
     Conner1996,
     /// RFC 9309 with the detail of Google's open parser: the longest match decides.
     Rfc9309,
-    /// RFC 9309 and the [`Additions`] H1 to H10, which forbid more or repair a clear slip.
+    /// RFC 9309 and the [`Additions`] H1 to H12, which forbid more or repair a clear slip.
     #[default]
     Hardened,
     /// Allows only what 1994, 1996, 2.0 and `hardened` all allow.

@@ -7,6 +7,20 @@ fn allows(file: &str, options: impl Into<Options>, path: &str) -> bool {
     Robots::parse(file.as_bytes(), &Agent::new("SuperRobot"), &options.into(), None).verdict(path).allowed
 }
 
+/// Encyclopedias explain these lines as all files of a type; with a `$` they name one path, without one a beginning.
+#[test]
+fn no_dialect_takes_a_bare_extension_for_all_files_of_a_type() {
+    for dialect in Dialect::ALL {
+        for (line, path) in [("/.jpg$", "/photos/a.jpg"), (".htm$", "/a.htm"), ("/.jpg", "/a.jpg")] {
+            let file = format!("User-agent: *\nDisallow: {line}\n");
+            assert!(allows(&file, dialect, path), "{dialect:?} {line}");
+        }
+        let meant = allows("User-agent: *\nDisallow: /*.jpg$\n", dialect, "/photos/a.jpg");
+        let has_patterns = matches!(dialect, Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest);
+        assert_eq!(meant, !has_patterns, "{dialect:?}");
+    }
+}
+
 /// Version 2 of Conner's draft, whose paths are patterns of a shell.
 fn conner(rules: &str, path: &str) -> bool {
     allows(&format!("User-agent: *\nRobot-version: 2.0.0\n{rules}"), Dialect::Conner1996, path)
