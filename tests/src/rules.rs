@@ -82,11 +82,13 @@ impl Rules {
     /// Returns whether a path with its query may be fetched: the longest pattern decides, `Allow` among equals, and without one
     /// everything is allowed (RFC 9309 section 2.2.2).
     pub fn allows(&self, path: &str) -> bool {
-        self.lines
-            .iter()
-            .filter(|rule| matches(rule.pattern.as_bytes(), path.as_bytes()))
-            .max_by_key(|rule| (rule.pattern.len(), rule.allow))
-            .is_none_or(|rule| rule.allow)
+        self.deciding(path).is_none_or(|rule| rule.allow)
+    }
+
+    /// Returns the line that decides about a path; none where no line matches it.
+    pub fn deciding(&self, path: &str) -> Option<&Rule> {
+        let matching = self.lines.iter().filter(|rule| matches(rule.pattern.as_bytes(), path.as_bytes()));
+        matching.max_by_key(|rule| (rule.pattern.len(), rule.allow))
     }
 
     /// Writes the group for `agent` (a product token or `*`).
@@ -108,9 +110,16 @@ impl Rules {
             let _ = writeln!(text, "Visit-time: {}", minutes(from, to));
         }
         for rule in &self.lines {
-            let _ = writeln!(text, "{}: {}", if rule.allow { "Allow" } else { "Disallow" }, rule.pattern);
+            let _ = writeln!(text, "{}", rule.line());
         }
         text
+    }
+}
+
+impl Rule {
+    /// Writes the line.
+    pub fn line(&self) -> String {
+        format!("{}: {}", if self.allow { "Allow" } else { "Disallow" }, self.pattern)
     }
 }
 

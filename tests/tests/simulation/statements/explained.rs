@@ -6,7 +6,8 @@ use crawler::config::{ScopeMode, Settings};
 use crawler::record::{LinkOutcome, Reason};
 use crawler::view::{Advice, Explanation, Fate, Statement};
 use serde_json::Value;
-use whole_program::simweb::{Directive, Kind, LASTING, LinkKind, Page, RobotsForm, Web};
+use whole_program::rules::{Rule, Rules};
+use whole_program::simweb::{AGENT, Directive, Kind, LASTING, Later, LinkKind, Page, RobotsForm, Web};
 
 use super::tables::{Tables, text};
 
@@ -16,6 +17,8 @@ pub(crate) struct Known<'a> {
     pub(crate) web: &'a Web,
     /// The settings of the last run.
     pub(crate) settings: &'a Settings,
+    /// Files that couldn't be read for the full-text index.
+    pub(crate) unread: &'a BTreeSet<String>,
     /// Nothing of the web has changed since the first request.
     pub(crate) is_same_web: bool,
 }
@@ -23,6 +26,31 @@ pub(crate) struct Known<'a> {
 /// How a page was found that the links of the page before it don't tell.
 const WAYS: [&str; 8] =
     ["seed", "redirect", "sitemap", "robots_txt", "well_known", "unlisted", "unknown", "from_partition"];
+
+/// Kinds of links to resources in table `skipped`, and as a sentence has them.
+const RESOURCES: [(&str, &str); 4] = [
+    ("script", "script <script>"),
+    ("img", "image <img>"),
+    ("image", "image <img>"),
+    ("stylesheet", "link rel=\"stylesheet\""),
+];
+
+/// The lines of robots.txt that an answer quotes, with their numbers: `line 3: Disallow: /x (group ...`, or ``line 3 of robots.txt, `Allow: /x`, ``.
+fn quoted_lines(answer: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, mark) in answer.match_indices("line ") {
+        let rest = &answer[at + mark.len()..];
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (Ok(number), rest) = (rest[..digits].parse(), &rest[digits..]) else { continue };
+        let words = match (rest.strip_prefix(": "), rest.strip_prefix(" of robots.txt, `")) {
+            (Some(words), _) => words.split(" (group").next().unwrap_or_default().split(')').next(),
+            (_, Some(words)) => words.split('`').next(),
+            _ => continue,
+        };
+        found.push((number, words.unwrap_or_default().to_owned()));
+    }
+    found
+}
 
 /// Compares one explanation; gives what is wrong with it.
 pub(crate) fn judge(story: &Explanation, known: &Known<'_>) -> Vec<String> {
@@ -40,6 +68,7 @@ pub(crate) fn judge(story: &Explanation, known: &Known<'_>) -> Vec<String> {
         judge.statement(*statement);
     }
     judge.silence();
+    judge.quotes();
     judge.wrong
 }
 
@@ -209,6 +238,56 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The versions of the rules that its site serves, and of each the lines of the file; none where it has no file.
+    fn versions(&self) -> Vec<(&'a Rules, Vec<String>)> {
+        let Some(site) = self.known.web.sites.get(Web::split(self.url).0) else { return Vec::new() };
+        let robots = &site.robots;
+        let text = |rules: &Rules| match robots.form {
+            RobotsForm::Star | RobotsForm::Oversize => Some(rules.text("*")),
+            RobotsForm::Named => Some(format!("{}\n{}", Rules::closed().text("*"), rules.text(AGENT))),
+            RobotsForm::Moved(_) => Some(rules.text(AGENT)),
+            _ => None,
+        };
+        let later = robots.later.iter().filter_map(|later| match later {
+            Later::Rules(rules) => Some(rules),
+            Later::Failure(_) => None,
+        });
+        let all = std::iter::once(&robots.rules).chain(later);
+        all.filter_map(|rules| Some((rules, text(rules)?.lines().map(str::to_owned).collect()))).collect()
+    }
+
+    /// Each line of robots.txt that is quoted stands in a version of it, with this number.
+    fn quotes(&mut self) {
+        let versions = self.versions();
+        for (number, words) in quoted_lines(&self.story.answer).into_iter().filter(|_| !versions.is_empty()) {
+            let at = |lines: &Vec<String>| number.checked_sub(1).and_then(|at| lines.get(at)).cloned();
+            let found: Vec<_> = versions.iter().filter_map(|(_, lines)| at(lines)).collect();
+            self.check(found.contains(&words), || format!("line {number} is {found:?}, not {words:?}"));
+        }
+    }
+
+    /// The line that decides about it is the one that is quoted, or none is where none matches, or where there is no file.
+    fn deciding_line(&mut self) {
+        let row = self.robots_row();
+        if row.is_some_and(|row| !["rules", "stored"].contains(&text(row, "access"))) {
+            self.says(&format!(": {} (", row.map(|row| text(row, "reason")).unwrap_or_default()));
+            return;
+        }
+        let path = Web::split(self.url).1;
+        let versions = self.versions();
+        let decide = |rules: &Rules| rules.deciding(path).map(Rule::line).unwrap_or_default();
+        let lines: Vec<String> = versions.iter().map(|(rules, _)| decide(rules)).collect();
+        let quoted = quoted_lines(&self.story.answer).pop().map(|(_, words)| words).unwrap_or_default();
+        let form = self.known.web.sites.get(Web::split(self.url).0).map(|site| &site.robots.form);
+        self.says(match form {
+            Some(RobotsForm::Star | RobotsForm::Oversize) => " (group *, hardened)",
+            Some(RobotsForm::Named | RobotsForm::Moved(_)) => " (group superrobot, hardened)",
+            _ => "no robots.txt: HTML without a known field (hardened)",
+        });
+        let is_so = lines.is_empty() || lines.contains(&quoted);
+        self.check(is_so, || format!("{quoted:?} decides, and by the site one of {lines:?}"));
+    }
+
     /// Whether it lies in the scope, by the seeds.
     fn scope(&mut self) {
         if self.known.settings.scope.mode != ScopeMode::Host {
@@ -276,8 +355,24 @@ impl<'a> Judge<'a> {
         self.check(allowed != denied, || format!("allowed: {allowed}, denied: {denied}"));
     }
 
-    /// Where nothing would change the answer, nothing is missing.
+    /// What has to be said is said; and where nothing would change the answer, nothing is missing.
     fn silence(&mut self) {
+        let row = self.row();
+        let is_cut = row.is_some_and(|row| !row["truncated"].is_null()) && self.story.fate == Fate::Fetched;
+        let is_denied = row.is_some_and(|row| row["searchable"] == false && row["indexed"] == true);
+        let is_of_last = row.is_some_and(|row| row["withdrawn_at"].is_null());
+        let skip_via = self.story.skip.as_ref().and_then(|skip| skip.via.as_ref());
+        let is_gone = skip_via.is_some() && self.story.found.last().is_some_and(|step| step.by == "unknown");
+        for (statement, has_to) in [
+            (Statement::Normalised, self.story.normalised_from.is_some()),
+            (Statement::ReadInPart, is_cut && is_of_last),
+            (Statement::Unsearched, is_denied && is_of_last),
+            (Statement::Unread, self.known.unread.contains(self.url) && is_of_last),
+            (Statement::LinkGone, is_gone && self.story.fate == Fate::Skipped),
+        ] {
+            let is_said = self.story.statements.contains(&statement);
+            self.check(is_said || !has_to, || format!("{statement:?} isn't said"));
+        }
         if !self.story.change.is_empty() {
             return;
         }
@@ -324,6 +419,10 @@ impl<'a> Judge<'a> {
             let said = &skip.reason;
             self.check(*said == Reason::Link(outcome), || format!("{said:?}, not {outcome:?}"));
         }
+        let said = self.story.answer.split_once(", linked from ").map_or("", |(_, rest)| rest);
+        let said = said.split(';').next().unwrap_or_default();
+        let via = skip.via.as_deref().unwrap_or_default();
+        self.check(said == via, || format!("linked from {said:?}, not {via:?}"));
         let row = self.known.tables.skipped.get(self.url);
         if let Some(row) = row {
             let said =
@@ -334,6 +433,12 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The evidence of the skip is that of its row in table `skipped`.
+    fn evidence(&mut self) {
+        let detail = self.known.tables.skipped.get(self.url).map(|row| text(row, "detail"));
+        self.says(&format!(": {}", detail.unwrap_or_default()));
+    }
+
     fn statement(&mut self, statement: Statement) {
         use Statement as S;
         let tables = self.known.tables;
@@ -341,7 +446,8 @@ impl<'a> Judge<'a> {
         match statement {
             S::Answered => {
                 let Some(row) = self.row() else { return self.check(false, || "it has no row".to_owned()) };
-                self.says(&format!("fetched with status {}", row["status"]));
+                let place = row["redirect"].as_str().map(|to| format!(" to {to}")).unwrap_or_default();
+                self.says(&format!("fetched with status {}{place}: ", row["status"]));
                 match (row["robots_line"].as_u64(), row["robots_rule"].as_str()) {
                     (Some(line), Some(rule)) => {
                         self.says(&format!("line {line} of robots.txt, `{rule}`, allowed it"));
@@ -378,13 +484,21 @@ impl<'a> Judge<'a> {
                 self.check(!is_searchable, || "it is searchable".to_owned());
             }
             S::Withdrawn | S::Removed => {
+                self.says(if statement == S::Removed {
+                    "removed with `crawl forget` at "
+                } else {
+                    "its content was withdrawn at "
+                });
                 let row = self.row();
                 let because = row.map(|row| text(row, "withdrawn_because")).unwrap_or_default();
                 self.check(!because.is_empty(), || "its row has no withdrawal".to_owned());
                 self.says(because);
                 self.says(row.map(|row| text(row, "withdrawn_at")).unwrap_or_default());
             }
-            S::KeptOut => self.check(self.row().is_none(), || "it has a row".to_owned()),
+            S::KeptOut => {
+                self.check(self.row().is_none(), || "it has a row".to_owned());
+                self.says("`crawl forget` keeps it out");
+            }
             S::Crashed | S::Blocked | S::Failed => {
                 let row = tables.errors.get(self.url);
                 let kind = row.map(|row| text(row, "kind")).unwrap_or_default();
@@ -413,8 +527,17 @@ impl<'a> Judge<'a> {
                 self.says(host.map(|host| text(host, "wait_reason")).unwrap_or_default());
                 let access = self.last_robots();
                 let is_so = match statement {
-                    S::QueuedUnreachable => access == Some("defer"),
-                    S::QueuedDenied => self.allowed_by_site() != Some(true),
+                    S::QueuedUnreachable => {
+                        let reason = self.robots_row().map(|row| text(row, "reason")).unwrap_or_default();
+                        self.says(&format!("its robots.txt is unreachable ({reason})"));
+                        access == Some("defer")
+                    }
+                    S::QueuedDenied => {
+                        let of = self.robots_row().map(|row| text(row, "fetched_at")).unwrap_or_default();
+                        self.says(&format!("the robots.txt of {of} denies it: "));
+                        self.deciding_line();
+                        self.allowed_by_site() != Some(true)
+                    }
                     S::QueuedBackOff => access.is_none(),
                     _ => true,
                 };
@@ -427,16 +550,25 @@ impl<'a> Judge<'a> {
             }
             S::DeniedByLine | S::DeniedBySite => {
                 self.skipped(None);
+                let layer = self.story.skip.as_ref().map(|skip| skip.layer.as_str());
+                self.check(layer == Some("robots"), || format!("{layer:?}"));
+                let is_line = !quoted_lines(&self.story.answer).is_empty();
+                self.check(is_line == (statement == S::DeniedByLine), || {
+                    format!("{statement:?}, and a line is quoted: {is_line}")
+                });
+                self.evidence();
                 let changed = self.story.advice.contains(&Advice::RobotsAllowsNow);
                 let allowed = self.allowed_by_site().filter(|_| self.known.is_same_web);
                 self.check(changed || allowed != Some(true), || "its site allows it".to_owned());
             }
             S::PageNofollow => {
                 self.skipped(Some(LinkOutcome::PageNofollow));
+                self.evidence();
                 self.link_is("on a page under nofollow", |page, _, _| page.asks(Directive::Nofollow));
             }
             S::RelNofollow => {
                 self.skipped(Some(LinkOutcome::RelNofollow));
+                self.evidence();
                 self.link_is("under nofollow", |_, _, nofollow| nofollow);
             }
             S::OtherHost => {
@@ -461,6 +593,7 @@ impl<'a> Judge<'a> {
             }
             S::TooDeep => {
                 self.skipped(Some(LinkOutcome::TooDeep));
+                self.evidence();
                 let depth = self.story.found.len() as u64;
                 let most = settings.limits.max_depth.map(u64::from);
                 self.check(most.is_some_and(|most| depth > most), || {
@@ -480,23 +613,35 @@ impl<'a> Judge<'a> {
             S::Resource => {
                 self.skipped(Some(LinkOutcome::Resource));
                 self.link_is("a resource", |_, kind, _| !kind.is_queued() && *kind != LinkKind::Form);
+                let detail = tables.skipped.get(self.url).map(|row| text(row, "detail")).unwrap_or_default();
+                let words =
+                    RESOURCES.iter().find(|(name, _)| *name == detail).map_or(detail, |(_, words)| words);
+                self.says(&format!("it is a resource of a page ({words})"));
             }
             S::Growth => {
                 let outcome = self.story.skip.as_ref().map(|skip| skip.reason.clone());
                 self.check(outcome == Some(Reason::Link(LinkOutcome::Growth)), || format!("{outcome:?}"));
             }
-            S::Type => self.skipped(Some(LinkOutcome::Type)),
+            S::Type => {
+                self.skipped(Some(LinkOutcome::Type));
+                self.evidence();
+            }
             S::Consent => {
                 self.skipped(None);
                 let layer = self.story.skip.as_ref().map(|skip| skip.layer.as_str());
                 self.check(layer == Some("consent"), || format!("{layer:?}"));
+                self.evidence();
             }
             S::Trap => {
                 self.skipped(None);
                 let layer = self.story.skip.as_ref().map(|skip| skip.layer.as_str());
                 self.check(layer == Some("trap"), || format!("{layer:?}"));
+                self.evidence();
             }
-            S::LeftOut => self.skipped(None),
+            S::LeftOut => {
+                self.skipped(None);
+                self.evidence();
+            }
             S::Unusable => {
                 let row = tables.errors.get(self.url);
                 self.check(row.is_some(), || "no row of table errors has it".to_owned());
@@ -519,6 +664,9 @@ impl<'a> Judge<'a> {
                 self.check(access.is_none(), || format!("its robots.txt is {access:?}"));
             }
             S::WouldAllow | S::WouldDeny => {
+                self.says(if statement == S::WouldAllow { "would allow it: " } else { "would deny it: " });
+                self.deciding_line();
+                self.check(self.robots_row().is_some(), || "no robots.txt is stored".to_owned());
                 let allowed = self.allowed_by_site().filter(|_| self.known.is_same_web);
                 let is_so = allowed.is_none_or(|allowed| allowed == (statement == S::WouldAllow));
                 self.check(is_so, || format!("{statement:?}, and the site allows it: {allowed:?}"));
@@ -526,18 +674,29 @@ impl<'a> Judge<'a> {
             S::Unreachable => {
                 let access = self.last_robots();
                 self.check(access == Some("defer"), || format!("its robots.txt is {access:?}"));
+                let reason = self.robots_row().map(|row| text(row, "reason")).unwrap_or_default();
+                self.says(&format!("its robots.txt is unreachable ({reason})"));
             }
-            S::Outside => self.check(self.story.scope.is_some(), || "it is inside".to_owned()),
+            S::Outside => {
+                let scope = self.story.scope.as_deref().unwrap_or_default().replace('_', " ");
+                self.check(!scope.is_empty(), || "it is inside".to_owned());
+                self.says(&format!("it is outside the scope ({scope})"));
+            }
             S::Normalised => {
                 let from = self.story.normalised_from.as_deref().unwrap_or_default();
                 self.check(!from.is_empty() && from != self.url, || format!("from {from:?}"));
+                self.says(&format!("Normalised to {} (costly.session). ", self.url));
             }
         }
     }
 
-    fn last_robots(&self) -> Option<&'a str> {
+    fn robots_row(&self) -> Option<&'a Value> {
         let origin = self.url.split('/').take(3).collect::<Vec<_>>().join("/");
-        self.known.tables.robots.get(&origin).map(|row| text(row, "access"))
+        self.known.tables.robots.get(&origin)
+    }
+
+    fn last_robots(&self) -> Option<&'a str> {
+        self.robots_row().map(|row| text(row, "access"))
     }
 
     /// What was done with a page is what it permits.

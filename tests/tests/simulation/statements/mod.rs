@@ -4,6 +4,7 @@
 mod advised;
 mod counted;
 mod explained;
+mod falsified;
 mod scenes;
 mod tables;
 
@@ -17,6 +18,7 @@ use serde_json::Value;
 use whole_program::simweb::Truth;
 
 use self::explained::Known;
+use self::falsified::Falsified;
 use self::scenes::Scene;
 use self::tables::Tables;
 pub(crate) use self::tables::rows;
@@ -29,6 +31,9 @@ const NOT_STATED: [Statement; 1] = [Statement::Growth];
 
 /// The same of advice, and what is only said of a host that an earlier version skipped.
 const NOT_ADVISED: [Advice; 2] = [Advice::OtherLink, Advice::HostAgain];
+
+/// What the keys of files begin with that couldn't be read for the index.
+const UNREAD: &str = "index-unread/";
 
 /// Failures that a message shows.
 const SHOWN: usize = 20;
@@ -43,6 +48,7 @@ pub(crate) struct Heard {
     /// How often each is carried out at most.
     most: u64,
     figures: u64,
+    falsified: Falsified,
     wrong: Vec<String>,
 }
 
@@ -58,10 +64,16 @@ impl Heard {
         let crawl = &scene.crawl;
         let view = View::over(Arc::clone(&crawl.store)).expect("the store can be read").with_noindex(true);
         let tables = Tables::read(&view);
+        self.falsified.begin();
         let mut picked: BTreeMap<Advice, (Explanation, String)> = BTreeMap::new();
         let settings = crawl.settings();
         let web = crawl.sim.web();
-        let known = Known { tables: &tables, web, settings: &settings, is_same_web };
+        let unread = crawl.store.scan(Tree::Meta, UNREAD.as_bytes()).map(|pair| {
+            let (key, _) = pair.expect("the store works");
+            String::from_utf8_lossy(&key[UNREAD.len()..]).into_owned()
+        });
+        let unread: BTreeSet<String> = unread.collect();
+        let known = Known { tables: &tables, web, settings: &settings, unread: &unread, is_same_web };
         let mut urls: BTreeSet<String> = tables.urls().into_iter().map(str::to_owned).collect();
         let paths = web
             .sites
@@ -85,6 +97,7 @@ impl Heard {
                 *self.advice.entry(*advice).or_default() += 1;
                 picked.entry(*advice).or_insert_with(|| (story.clone(), words.clone()));
             }
+            self.falsified.judge(&story, &known);
             for wrong in explained::judge(&story, &known) {
                 let about = tables.about(url.as_str());
                 self.wrong.push(format!("{what}: {url}: {wrong}\n  says: {}{about}", story.answer));
@@ -173,7 +186,9 @@ async fn every_statement_about_a_simulated_crawl_is_true_and_each_kind_occurs() 
         heard.followed.values().sum::<u64>()
     );
     println!("{:#?}\n{:#?}\n{:#?}\n{:?}", heard.statements, heard.advice, heard.followed, heard.coverage);
+    println!("{} false explanations tried", heard.falsified.tried());
     heard.assert_true();
+    heard.falsified.assert_noticed(&NOT_STATED);
     let silent = Statement::ALL.into_iter().filter(|kind| !NOT_STATED.contains(kind));
     let silent: Vec<_> = silent.filter(|kind| !heard.statements.contains_key(kind)).collect();
     assert!(silent.is_empty(), "statements that no crawl led to: {silent:?}");
