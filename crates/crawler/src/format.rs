@@ -49,6 +49,12 @@ pub(crate) fn renew<S: Store>(store: &S) -> Result<(), StoreError> {
     store.commit(vec![Write::put(Tree::Meta, "format", newest)])
 }
 
+/// Whether this is the number of a form that this version reads, and before the newest one.
+#[cfg(feature = "cluster")]
+pub(crate) fn is_older(found: &str) -> bool {
+    found.parse().is_ok_and(|number: u32| (OLDEST..FORMAT).contains(&number))
+}
+
 /// The key of an existing crawl, once its form is known to be ours.
 pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, FormatError> {
     let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();

@@ -33,6 +33,7 @@ mod limits;
 mod lost;
 mod mail;
 mod member;
+mod migrate;
 mod moved;
 mod network;
 #[cfg(not(feature = "object-storage"))]
@@ -75,6 +76,7 @@ pub use self::import::{ImportError, import};
 pub use self::init::{InitError, NewCrawl, init};
 pub use self::lost::{LostError, LostWorker, lose};
 pub use self::member::{Member, Order};
+pub use self::migrate::{MigrateError, Migrated, MigratedDatabase, migrate};
 pub use self::network::Network;
 pub use self::objects::ObjectsError;
 #[cfg(feature = "object-storage")]
@@ -216,13 +218,16 @@ pub enum ClusterError {
     },
     /// The tables are those of another version.
     #[error(
-        "the tables of the database {address} have format {found}, which this version of crawl doesn't support"
+        "the tables of the database {address} have format {found}, and this version of crawl works with format {}; {next}",
+        schema::FORMAT
     )]
     Format {
         /// Where.
         address: String,
         /// What was found.
         found: i32,
+        /// What helps.
+        next: &'static str,
     },
     /// The database took longer than [`ANSWER`] to answer.
     #[error("the cluster's database ({address}) doesn't answer: it took more than {ANSWER:?} to {doing}. {}; then run this again. What was asked of the database may still be done", advice(*who))]
@@ -289,6 +294,17 @@ impl ClusterError {
             Some(connection::Error::Silent(who)) => Self::Silent { doing, address, who: *who },
             _ => Self::Server { doing, address, source },
         }
+    }
+
+    fn format(found: i32, address: &Address) -> Self {
+        let next = if found > schema::FORMAT {
+            "a newer version of crawl made it: use that one"
+        } else if found < schema::OLDEST {
+            "no version of crawl works with that any more: make the crawl again in an empty database"
+        } else {
+            "once no worker runs, `crawl cluster migrate DATABASE` brings them to it (DATABASE is the crawl's first one)"
+        };
+        Self::Format { address: address.to_string(), found, next }
     }
 
     fn damaged(what: &'static str, address: &Address) -> Self {

@@ -21,6 +21,7 @@ use crate::engine::{
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::forgotten::{Forgotten, forget_rules};
+use crate::format;
 use crate::intents::Intents;
 use crate::job::{self, consent_cache, engine_settings, revisit, robots_cache};
 use crate::origin_cache::OriginCache;
@@ -111,6 +112,7 @@ fn open(
     let (claim, clock) = (store.claim(), Clock::system());
     let store = store::shared(Arc::clone(store));
     let part = u32::try_from(claim.part).unwrap_or_default();
+    format::renew(&store)?;
     let mut committer = Committer::open(Arc::clone(&store), None)?;
     if settings.warc.enabled {
         let name = format!("partition {part} of {}", shared.partitions);

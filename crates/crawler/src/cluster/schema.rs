@@ -5,12 +5,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio_postgres::error::SqlState;
 
-use super::connection::{self, Connection};
+use super::connection::Connection;
 use super::{Address, ClusterError};
 use crate::url::FingerprintKey;
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 6;
+pub(super) const FORMAT: i32 = 6;
+
+/// The oldest form of which [`migrate`](super::migrate()) makes the present one. No command made a crawl of an earlier one.
+pub(super) const OLDEST: i32 = 2;
 
 /// The number under which a partition has the letters that it is to read, beside those of the trees.
 pub(super) const MAIL_TREE: i16 = 16;
@@ -262,23 +265,56 @@ pub(super) async fn open(address: &Address) -> Result<(Connection, Terms), Clust
     Ok((connection, terms))
 }
 
+/// The form of the tables. Read by itself: other forms have other columns.
+async fn format(connection: &mut Connection, address: &Address) -> Result<i32, ClusterError> {
+    let missing = || ClusterError::Missing { address: address.to_string() };
+    let found = connection.query("select format from crawl", &[]).await;
+    let found = found.map_err(|error| match error.code() {
+        Some(&SqlState::UNDEFINED_TABLE) => missing(),
+        _ => ClusterError::server("read the crawl's settings", address, error),
+    })?;
+    found.first().map(|row| row.get(0)).ok_or_else(missing)
+}
+
+/// What a database of this or an earlier form says of itself.
+pub(super) struct Found {
+    pub(super) format: i32,
+    /// The crawl's state, or `further`.
+    pub(super) state: String,
+    pub(super) lease: Duration,
+    pub(super) key: Vec<u8>,
+    /// Which of the crawl's databases it is.
+    pub(super) number: i32,
+}
+
+/// Opens a database of the present form, or of an earlier one that can be brought to it. Statements don't wait for locks for longer than
+/// [`ANSWER`](super::ANSWER).
+pub(super) async fn open_older(address: &Address) -> Result<(Connection, Found), ClusterError> {
+    let mut connection =
+        Connection::open_again(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    let format = format(&mut connection, address).await?;
+    if !(OLDEST..=FORMAT).contains(&format) {
+        return Err(ClusterError::format(format, address));
+    }
+    let sql = "
+select state, lease_ms, fingerprint_key, coalesce((to_jsonb(crawl) ->> 'number')::int4, 0) from crawl";
+    let failed = |error| ClusterError::server("read the crawl's settings", address, error);
+    let rows = connection.query(sql, &[]).await.map_err(failed)?;
+    let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
+    let lease = Duration::from_millis(u64::try_from(row.get::<_, i64>(1)).unwrap_or_default());
+    let found = Found { format, state: row.get(0), lease, key: row.get(2), number: row.get(3) };
+    Ok((connection, found))
+}
+
 /// Reads the terms of a crawl in any of its databases.
 pub(super) async fn open_any(address: &Address) -> Result<Opened, ClusterError> {
     let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
-    let failed = |error: connection::Error| {
-        if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
-            ClusterError::Missing { address: address.to_string() }
-        } else {
-            ClusterError::server("read the crawl's settings", address, error)
-        }
-    };
+    let failed = |error| ClusterError::server("read the crawl's settings", address, error);
     let missing = || ClusterError::Missing { address: address.to_string() };
-    // By itself: other formats have other columns.
-    let found = connection.query("select format from crawl", &[]).await.map_err(failed)?;
-    let format: i32 = found.first().ok_or_else(missing)?.get(0);
+    let format = format(&mut connection, address).await?;
     if format != FORMAT {
-        return Err(ClusterError::Format { address: address.to_string(), found: format });
+        return Err(ClusterError::format(format, address));
     }
     let sql = "select lease_ms, partitions, fingerprint_key, number from crawl";
     let found = connection.query(sql, &[]).await.map_err(failed)?;

@@ -18,6 +18,7 @@ mod limits;
 mod lost;
 mod member;
 mod metrics;
+mod migrate;
 mod moves;
 #[cfg(feature = "object-storage")]
 mod objects;

@@ -4,6 +4,7 @@ mod add;
 #[cfg(feature = "object-storage")]
 mod download;
 mod forget;
+mod migrate;
 mod recrawl;
 mod steer;
 
@@ -43,6 +44,8 @@ pub(crate) enum ClusterCommand {
     Stop(StopArgs),
     /// Let workers continue a cluster's crawl that was stopped
     Resume(ResumeArgs),
+    /// Bring a cluster's crawl that an earlier version made to the present format of its databases
+    Migrate(migrate::MigrateArgs),
     /// Make no more requests to a host of a cluster's crawl, or to any
     Pause(steer::PauseArgs),
     /// End a pause of a cluster's crawl, or of one of its hosts
@@ -294,6 +297,7 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Status(args) => status(&args.database, console),
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
+        ClusterCommand::Migrate(args) => migrate::run(args, console),
         ClusterCommand::Pause(args) => steer::pause(args, console),
         ClusterCommand::Continue(args) => steer::carry_on(args, console),
         ClusterCommand::Set(args) => steer::set(args, console),
