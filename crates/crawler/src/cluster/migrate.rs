@@ -252,15 +252,15 @@ async fn rest(databases: &mut [Old], first: &Address, lease: Duration) -> Result
             let failed = |error| ClusterError::server("watch the workers", &of.address, error);
             let rows = of.connection.query(WORKERS, &[]).await.map_err(failed)?;
             let beats: Vec<(i64, i64)> = rows.iter().map(|row| (row.get(0), row.get(2))).collect();
-            let named =
+            let words =
                 rows.iter().map(|row| format!("{} ({})", row.get::<_, i64>(0), row.get::<_, &str>(1)));
             if beats.iter().any(|(id, beat)| before.get(id).is_some_and(|before| before != beat)) {
-                let names = named.collect::<Vec<_>>().join(", ");
+                let names = words.collect::<Vec<_>>().join(", ");
                 return Err(MigrateError::Running { address: first.to_string(), names });
             }
             if !beats.is_empty() {
                 is_any = true;
-                names = named.collect::<Vec<_>>().join(", ");
+                names = words.collect::<Vec<_>>().join(", ");
             }
             let now = clock::since_boot().ok_or(ClusterError::NoClock)?;
             for (worker, beat) in observer.see(&beats, now) {
