@@ -40,17 +40,16 @@ pub(crate) fn new_key() -> FingerprintKey {
     FingerprintKey::new(key)
 }
 
-/// Makes the form of a database the newest, before anything of that form is written.
+/// Makes an earlier form of a database the newest, before anything of that form is written. Others stay as they are.
 pub(crate) fn renew<S: Store>(store: &S) -> Result<(), StoreError> {
-    let newest = FORMAT.to_string();
-    if store.get(Tree::Meta, b"format")?.as_deref() == Some(newest.as_bytes()) {
+    let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();
+    if !std::str::from_utf8(&found).is_ok_and(is_older) {
         return Ok(());
     }
-    store.commit(vec![Write::put(Tree::Meta, "format", newest)])
+    store.commit(vec![Write::put(Tree::Meta, "format", FORMAT.to_string())])
 }
 
 /// Whether this is the number of a form that this version reads, and before the newest one.
-#[cfg(feature = "cluster")]
 pub(crate) fn is_older(found: &str) -> bool {
     found.parse().is_ok_and(|number: u32| (OLDEST..FORMAT).contains(&number))
 }

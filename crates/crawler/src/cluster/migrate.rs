@@ -241,7 +241,7 @@ fn refuse_unfinished(state: State, first: &Address) -> Result<(), MigrateError> 
     }
 }
 
-/// Watches the workers until none is left, and frees what the dead ones owned. A worker whose count grows is at work.
+/// Watches the workers until none lives, and frees what the dead ones owned. A worker whose count grows is at work.
 async fn rest(databases: &mut [Old], first: &Address, lease: Duration) -> Result<(), MigrateError> {
     let mut observers: Vec<Observer> = databases.iter().map(|_| Observer::new(lease)).collect();
     let mut before: Vec<BTreeMap<i64, i64>> = vec![BTreeMap::new(); databases.len()];

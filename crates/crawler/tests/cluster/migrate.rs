@@ -1,6 +1,7 @@
-//! `crawl cluster migrate`: crawls as earlier versions left them, at rest, and what becomes of them.
+//! `crawl cluster migrate`: crawls as earlier versions stored them, at rest, and what becomes of them.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::process::{Child, Stdio};
 
 use crawler::job::FORMAT;
@@ -67,7 +68,7 @@ fn take_back(server: &Server, url: &str, form: Form) {
         let bundle = unpack(&HEXLOWER.decode(value.as_bytes()).unwrap());
         let mut put = |part: &str, tree: u8, key: &str, value: &[u8]| {
             let value = HEXLOWER.encode(value);
-            sql += &format!("insert into kv values ({part}, {tree}, '\\x{key}', '\\x{value}');");
+            writeln!(sql, "insert into kv values ({part}, {tree}, '\\x{key}', '\\x{value}');").unwrap();
         };
         let letters: Vec<Sent> = postcard::from_bytes(&bundle).unwrap();
         let are_here = letters.iter().all(|letter| parts.contains(&letter.to));
@@ -98,7 +99,7 @@ fn take_back(server: &Server, url: &str, form: Form) {
     }
     // Of the stores of the partitions, until the tables had format 6.
     sql += "update kv set value = '3' where tree = 0 and key = 'format';";
-    sql += &format!("update crawl set format = {format};");
+    writeln!(sql, "update crawl set format = {format};").unwrap();
     // Longer than an argument of a program may be.
     let mut psql = server.psql(url);
     let mut child = psql.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -305,7 +306,7 @@ fn a_worker_of_the_earlier_version_is_left_alone_until_it_is_silent() {
     });
     let refused = child.wait_with_output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
-    for words in ["1 (old)", "crawl cluster stop DATABASE", &url.split(['/', '?']).nth(3).unwrap()] {
+    for words in ["1 (old)", "crawl cluster stop DATABASE", url.split(['/', '?']).nth(3).unwrap()] {
         assert!(text(&refused).contains(words), "{words}: {}", text(&refused));
     }
     assert_eq!(format_of(&server, &url), "4");
@@ -423,6 +424,10 @@ fn records_of_an_earlier_format_become_the_present_one_by_a_worker_or_a_migratio
     take_back();
     assert_eq!(Worker::start(&url, dir.path(), "one").code(), Some(10));
     assert_eq!(number(&server, &url, &newest), 16);
+    server.sql(&url, "update kv set value = '99' where tree = 0 and key = 'format' and part = 3");
+    assert!(run(&["cluster", "resume", &url]).status.success());
+    assert_eq!(Worker::start(&url, dir.path(), "two").code(), Some(10));
+    assert_eq!(number(&server, &url, &newest), 15, "a newer number stays");
     take_back();
     let done = migrate(&url);
     let database = &done["databases"][0];
