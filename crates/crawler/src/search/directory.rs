@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
-    WatchHandle, WritePtr,
+    AntiCallToken, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
 };
 
 use crate::nofollow;
@@ -48,6 +48,20 @@ impl SyncedLater {
     pub(super) fn open(root: &Path) -> Result<Self, OpenDirectoryError> {
         let inner = MmapDirectory::open(root)?;
         Ok(Self { inner, root: root.to_owned(), unsynced: Arc::default() })
+    }
+
+    /// Takes the lock of those who open the files that `meta.json` names, where this user can't write: shared, which keeps a writer from
+    /// removing them meanwhile. Without a file of the lock nobody ever wrote beside a reader, and there is nothing to wait for.
+    fn read_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        let failed = |error| LockError::IoError(Arc::new(error));
+        match nofollow::open(&self.root.join(&lock.filepath)) {
+            Ok(file) => {
+                file.lock_shared().map_err(failed)?;
+                Ok(Box::new(file).into())
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Box::new(()).into()),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Syncs the files that are complete and not synced.
@@ -152,7 +166,14 @@ impl Directory for SyncedLater {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        self.inner.acquire_lock(lock)
+        match self.inner.acquire_lock(lock) {
+            Err(LockError::IoError(error))
+                if nofollow::is_write_refused(&error) && lock.filepath == META_LOCK.filepath =>
+            {
+                self.read_lock(lock)
+            }
+            taken => taken,
+        }
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {

@@ -6,6 +6,7 @@ use tantivy::query::QueryParserError;
 
 use crate::causes::{Cause, with_causes};
 use crate::crawl_dir::DirError;
+use crate::nofollow;
 use crate::store::StoreError;
 
 /// The fields that a query may name, for messages.
@@ -38,6 +39,9 @@ pub enum SearchError {
     /// The index itself, in tantivy's words.
     #[error("the full-text index can't be read or written; `crawl index DIR` rebuilds it")]
     Index(#[source] Cause),
+    /// This user may not open a file of it.
+    #[error("the full-text index can't be read")]
+    Denied(#[source] std::io::Error),
     /// A file of it.
     #[error("can't {action} {}", .path.display())]
     Io {
@@ -71,9 +75,27 @@ impl SearchError {
     }
 }
 
+/// Whether the system refused to open a file, which tantivy says in a form for its programmers.
+fn denied(error: &tantivy::TantivyError) -> Option<std::io::Error> {
+    use tantivy::TantivyError::{IoError, LockFailure, OpenReadError, OpenWriteError};
+    use tantivy::directory::error::{LockError, OpenReadError as Read, OpenWriteError as Write};
+    let found = match error {
+        IoError(found)
+        | OpenReadError(Read::IoError { io_error: found, .. })
+        | OpenWriteError(Write::IoError { io_error: found, .. })
+        | LockFailure(LockError::IoError(found), _) => found,
+        _ => return None,
+    };
+    let code = found.raw_os_error().filter(|_| nofollow::is_write_refused(found))?;
+    Some(std::io::Error::from_raw_os_error(code))
+}
+
 /// What tantivy says; of an error in a thread of its own it doesn't know the cause.
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
+        if let Some(denied) = denied(&error) {
+            return Self::Denied(denied);
+        }
         Self::Index(match error {
             tantivy::TantivyError::ErrorInThread(_) => "a file of it couldn't be written".into(),
             error => error.into(),

@@ -1,6 +1,5 @@
 //! Writes the index: one thread of tantivy's, with a small heap, and commits that say up to which entry they reach.
 
-use crate::nofollow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use super::error::SearchError;
 use super::merging::{MERGED_BYTES, MergeByBytes};
 use super::schema::{FORM, Fields, RENEWED, schema};
 use super::words::{Use, tokenizers};
+use crate::nofollow;
 
 /// The index in a crawl's directory.
 pub(super) const DIR: &str = "index";
@@ -253,8 +253,13 @@ pub(super) fn is_unfinished(root: &Path) -> bool {
 
 /// Opens an index; none where there is none of a form that this version continues.
 pub(super) fn open(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, SearchError> {
-    if !dir.join("meta.json").is_file() {
-        return Ok(None);
+    let list = dir.join("meta.json");
+    match nofollow::open(&list) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(SearchError::io("read", &list)(error));
+        }
+        Err(_) => return Ok(None),
     }
     let (schema, fields) = schema();
     // What can't be opened is rebuilt: everything in it is also elsewhere.
