@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crawler::live::Copies;
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
 use crawler::url::CrawlUrl;
 use crawler::view::{Table as Name, TableFormat, ViewError, write_rows};
@@ -61,6 +62,9 @@ fn time(
 ///
 /// Opening locks the directory until `close()`, the end of a `with` block, or until the object is gone: no crawl runs there meanwhile, and no
 /// command of `crawl` reads there. Nothing that the crawl stored is changed. Any thread may use it.
+///
+/// snapshot_dir: where to copy the database if this user can't write in the directory, with a UserWarning; None: the directory for temporary
+/// files. The copy goes when the crawl is closed.
 ///
 /// Raises NoCrawlError where the directory holds no crawl, InUseError where it is in use, CrawlError where it can't be read.
 #[pyclass(frozen, module = "crawl")]
@@ -200,9 +204,10 @@ macro_rules! wanted {
 #[pymethods]
 impl Crawl {
     #[new]
-    #[pyo3(signature = (directory, /))]
-    fn new(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
-        let (opened, warnings) = py.detach(|| Warnings::during(|| Opened::open(&directory)));
+    #[pyo3(signature = (directory, /, *, snapshot_dir=None))]
+    fn new(py: Python<'_>, directory: PathBuf, snapshot_dir: Option<PathBuf>) -> PyResult<Self> {
+        let copies = Copies { dir: snapshot_dir, ..Copies::default() };
+        let (opened, warnings) = py.detach(|| Warnings::during(|| Opened::open(&directory, &copies)));
         let opened = opened.map_err(|error| of_view(&error))?;
         if !warnings.is_empty() {
             py.import("warnings")?.call_method1("warn", (warnings, py.get_type::<PyUserWarning>(), 2))?;

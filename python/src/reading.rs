@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use crawler::live::Copies;
 use crawler::view::{Rows, View, ViewError};
 
 use crate::request::{Request, SharedView};
@@ -64,9 +65,9 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Opened {
-    /// Opens the crawl in `root`, and locks the directory.
-    pub(crate) fn open(root: &Path) -> Result<Self, ViewError> {
-        let view = View::open(root)?;
+    /// Opens the crawl in `root`, and locks the directory; if it can't be written, its database is copied.
+    pub(crate) fn open(root: &Path, copies: &Copies) -> Result<Self, ViewError> {
+        let view = View::open_with(root, copies)?;
         Ok(Self {
             root: root.to_owned(),
             process: std::process::id(),

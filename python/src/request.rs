@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-use crawler::job::CrawlDir;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::view::{Column, Rows, Table, UnknownColumn, View, ViewError};
@@ -121,7 +120,7 @@ impl Request {
         }
         if let Some(text) = &self.wanted.sort {
             let keys = parse_sort(text, &rows).map_err(|error| changed(&error))?;
-            rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root))?;
+            rows = sort_rows(rows, &keys, view.temporary())?;
         }
         if let Some(limit) = self.wanted.limit {
             rows = rows.first(limit);

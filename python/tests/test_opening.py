@@ -5,6 +5,8 @@ import gc
 import multiprocessing
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 
@@ -212,3 +214,35 @@ def test_reprs_and_properties(directory):
         assert repr(opened) == f'<crawl.Crawl "{directory}">'
         assert opened.directory == directory
         assert repr(opened.pages(columns=["url", "status"])) == f'<crawl.Table pages of "{directory}": url, status>'
+
+
+READ_ONLY = """
+import sys, warnings
+import crawl
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    opened = crawl.Crawl(sys.argv[1], snapshot_dir=sys.argv[2])
+assert [warning.category for warning in caught] == [UserWarning], caught
+assert "its database (" in str(caught[0].message), caught
+with opened:
+    print([page["url"] for page in opened.pages()])
+    print([hit["url"] for hit in opened.search("hammers")])
+"""
+
+
+def test_a_directory_that_cannot_be_written_is_read_from_a_copy(directory, tmp_path):
+    read_only, copies = tmp_path / "read-only", tmp_path / "copies"
+    shutil.copytree(directory, read_only)
+    copies.mkdir()
+    mount = f"mount --bind '{read_only}' '{read_only}' && mount -o remount,ro,bind '{read_only}'"
+    inside = ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$0" "$@"']
+    if not shutil.which("unshare") or subprocess.run([*inside, "true"], check=False).returncode != 0:
+        pytest.skip("this machine lets nobody make a mount namespace")
+    done = subprocess.run(
+        [*inside, sys.executable, "-c", READ_ONLY, read_only, copies], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    pages, hits = done.stdout.splitlines()
+    assert pages == str([page["url"] for page in rows(directory, "pages")])
+    assert hits != "[]"
+    assert not list(copies.iterdir())

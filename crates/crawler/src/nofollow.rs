@@ -40,6 +40,11 @@ pub(crate) fn explain(error: io::Error) -> io::Error {
     }
 }
 
+/// Whether an error says that this user can't write in a place: for want of permission, or because its file system is read-only.
+pub(crate) fn is_write_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
 /// Opens a file to read.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     options().read(true).open(path).map_err(explain)
@@ -74,7 +79,10 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 /// through: no command opens a file there.
 ///
 /// Cost: lists the directories, and opens no file.
-pub(crate) fn find(root: &Path, socket: &str) -> io::Result<Option<Refused>> {
+///
+/// # Errors
+/// A directory that can't be listed, with the system's words.
+pub(crate) fn find(root: &Path, socket: &str) -> Result<Option<Refused>, (PathBuf, io::Error)> {
     let mut dirs = vec![root.to_owned()];
     while let Some(dir) = dirs.pop() {
         let is_top = dir == root;
@@ -83,13 +91,13 @@ pub(crate) fn find(root: &Path, socket: &str) -> io::Result<Option<Refused>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             // A file in the place of a directory is no link, and whoever opens it finds out.
             Err(error) if error.kind() == ErrorKind::NotADirectory => continue,
-            entries => entries?,
+            entries => entries.map_err(|error| (dir.clone(), error))?,
         };
         for entry in entries {
-            let entry = entry?;
+            let entry = entry.map_err(|error| (dir.clone(), error))?;
             let kind = match entry.file_type() {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                kind => kind?,
+                kind => kind.map_err(|error| (entry.path(), error))?,
             };
             let name = entry.file_name();
             if kind.is_dir() {

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use crate::nofollow;
+
 /// Bytes of records that are read ahead at a time.
 const AHEAD: usize = 256 << 10;
 
@@ -36,6 +38,18 @@ impl SortError {
     /// A temporary file in `dir` failed.
     pub(crate) fn new(dir: &Path, source: io::Error) -> Self {
         Self { dir: dir.to_owned(), source }
+    }
+}
+
+/// Makes a file without a name in `dir`. Where this user can't write there, as in somebody else's crawl, it is made where the system has
+/// temporary files, and `dir` becomes that.
+pub(crate) fn temporary_file(dir: &mut PathBuf) -> io::Result<File> {
+    match tempfile::tempfile_in(&*dir) {
+        Err(error) if nofollow::is_write_refused(&error) => {
+            *dir = std::env::temp_dir();
+            tempfile::tempfile_in(dir)
+        }
+        made => made,
     }
 }
 
@@ -87,7 +101,7 @@ impl Sorter {
 
     fn spill(&mut self) -> io::Result<()> {
         self.sort();
-        let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
+        let mut out = BufWriter::with_capacity(READ_AHEAD, temporary_file(&mut self.dir)?);
         for place in self.places.drain(..) {
             let record = record(&self.bytes, place);
             out.write_all(&(record.len() as u32).to_le_bytes())?;
@@ -102,7 +116,7 @@ impl Sorter {
     fn join(&mut self) -> io::Result<()> {
         self.runs.sort_by_key(|(bytes, _)| *bytes);
         let mut merged = Merged::new(self.runs.drain(..JOINED).map(|(_, file)| file))?;
-        let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
+        let mut out = BufWriter::with_capacity(READ_AHEAD, temporary_file(&mut self.dir)?);
         let mut record = Vec::new();
         while merged.next_into(&mut record)? {
             out.write_all(&(record.len() as u32).to_le_bytes())?;

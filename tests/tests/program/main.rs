@@ -26,6 +26,7 @@ mod moved_seeds;
 mod outputs;
 mod pace;
 mod plan;
+mod read_only;
 mod rebinding;
 mod recrawl;
 mod rejudge;

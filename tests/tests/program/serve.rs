@@ -42,7 +42,7 @@ impl Got {
 }
 
 /// A free port, whose next one is free too, as far as anybody can know.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("an address").port()
 }
@@ -91,6 +91,11 @@ fn get_with(port: u16, path: &str, fields: &str) -> Got {
 
 fn get(port: u16, path: &str) -> Got {
     get_with(port, path, "")
+}
+
+/// The body of an answer that is a page of the server.
+pub(crate) fn body(port: u16, path: &str) -> String {
+    get(port, path).expect(200).body
 }
 
 fn post(port: u16, path: &str, fields: &str, form: &str) -> Got {

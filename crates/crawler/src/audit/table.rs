@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::sorter::SortError;
+use crate::sorter::{SortError, temporary_file};
 
 /// Bytes of rows that are held in memory before they are written.
 const MEMORY: usize = 1 << 20;
@@ -46,7 +46,7 @@ impl Table {
     fn spill(&mut self) -> io::Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => tempfile::tempfile_in(&self.dir)?,
+            None => temporary_file(&mut self.dir)?,
         };
         file.write_all_at(&self.held, self.written * self.width as u64)?;
         self.file = Some(file);

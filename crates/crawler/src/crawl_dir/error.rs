@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::nofollow;
+
 /// Why a directory can't be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +69,11 @@ pub enum DirError {
 }
 
 impl DirError {
+    /// Whether this user can't write there. What can't be read is refused in the same words by the system: trying to read tells.
+    pub fn is_write_refused(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if nofollow::is_write_refused(source))
+    }
+
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

@@ -27,9 +27,25 @@ pub(crate) const SOCKET: &str = ".crawl.sock";
 /// # Errors
 /// [`DirError::Link`]; [`DirError::Io`] where a directory can't be listed.
 pub fn refuse_links(root: &Path) -> Result<(), DirError> {
-    match nofollow::find(root, SOCKET).map_err(DirError::io("list", root))? {
+    match nofollow::find(root, SOCKET).map_err(|(path, error)| DirError::io("list", &path)(error))? {
         Some(nofollow::Refused { path, what }) => Err(DirError::Link { path, what }),
         None => Ok(()),
+    }
+}
+
+/// Checks that a directory holds a crawl, as its settings show.
+///
+/// # Errors
+/// [`DirError::NoCrawl`]; [`DirError::NoSettings`] where there is a database alone; [`DirError::Io`] where this user may not look.
+pub fn expect_crawl(root: &Path) -> Result<(), DirError> {
+    let settings = root.join("crawl.toml");
+    match fs::metadata(&settings) {
+        Ok(found) if found.is_file() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(DirError::io("read", &settings)(error))
+        }
+        _ if swap::whole_database(root).exists() => Err(DirError::NoSettings(root.to_owned())),
+        _ => Err(DirError::NoCrawl(root.to_owned())),
     }
 }
 
@@ -83,13 +99,32 @@ impl CrawlDir {
     /// Takes the directory of a crawl that was started before.
     pub fn open(root: &Path) -> Result<Self, DirError> {
         refuse_links(root)?;
-        if !root.join("crawl.toml").is_file() {
-            let damaged = swap::whole_database(root).exists();
-            return Err(if damaged { DirError::NoSettings } else { DirError::NoCrawl }(root.to_owned()));
-        }
+        expect_crawl(root)?;
         let dir = Self::lock(root)?;
         swap::settle(root)?;
         Ok(dir)
+    }
+
+    /// As [`CrawlDir::open`], of a directory that this user can't write in: no crawl can begin to write there while this value lives,
+    /// but others may read. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// [`DirError::InUse`] where a process that may write holds it.
+    pub(crate) fn open_read_only(root: &Path) -> Result<Self, DirError> {
+        refuse_links(root)?;
+        expect_crawl(root)?;
+        let path = root.join(".lock");
+        let lock = match nofollow::open(&path) {
+            Ok(lock) => lock,
+            // A copy without hidden files: no process can have locked it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::unlocked(root)),
+            Err(source) => return Err(DirError::Io { action: "read", path, source }),
+        };
+        match lock.try_lock_shared() {
+            Ok(()) => Ok(Self { root: root.to_owned(), lock: Some(lock), archive: None }),
+            Err(TryLockError::WouldBlock) => Err(DirError::InUse(root.to_owned())),
+            Err(TryLockError::Error(source)) => Err(DirError::Io { action: "lock", path, source }),
+        }
     }
 
     /// As [`CrawlDir::open`], to continue the crawl: one that was moved to a cluster is refused.
@@ -113,18 +148,13 @@ impl CrawlDir {
 
     /// Holds a directory that is only read: against a crawl that would write there. None where it can't be written at all.
     pub fn hold(root: &Path) -> Result<Option<Self>, DirError> {
-        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         refuse_links(root)?;
         match Self::lock(root) {
             Ok(mut dir) => {
                 dir.take_archive()?;
                 Ok(Some(dir))
             }
-            Err(DirError::Io { source, .. })
-                if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
-            {
-                Ok(None)
-            }
+            Err(error) if error.is_write_refused() => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -15,7 +15,7 @@ mod seed;
 mod trial;
 
 pub use self::forget::forget;
-pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
+pub use self::plan::{plan, plan_asked, plan_stored};
 pub(crate) use self::power_failure::mend_archive;
 pub use self::rejudge::{Rejudged, changed as changed_since};
 pub use self::revisit::{Begun, Revisit, begin as begin_revisit, close as close_revisit};

@@ -1,7 +1,6 @@
 //! Plans a crawl: fetches only robots.txt and sitemaps, with the delays and the address guard of a crawl; or uses what
 //! the directory of a crawl has, without requests.
 
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,8 +8,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, neighbours, origin_cache, page_rules,
-    queue_seeds, robots_cache,
+    JobError, Prepared, consent_cache, engine_settings, neighbours, origin_cache, page_rules, queue_seeds,
+    robots_cache,
 };
 use crate::clock::{Clock, wall};
 use crate::commit::Committer;
@@ -21,7 +20,7 @@ use crate::format::{new_key, read_key};
 use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
-use crate::store::{MemoryStore, SledStore, Store, shared};
+use crate::store::{MemoryStore, Store, shared};
 use crate::url::CrawlUrl;
 use crate::view::{SitemapSummary, View, ViewError, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
@@ -94,13 +93,7 @@ pub fn plan_asked<S: Store>(
     Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
 }
 
-/// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
-pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
-    let dir = CrawlDir::open(root)?;
-    plan_stored(settings, seeds, &shared(Arc::new(SledStore::open(&dir.db())?)), wall())
-}
-
-/// Plans from what a crawl has stored, and `seeds`, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue
+/// Plans from what a crawl has stored, and `seeds`, without any request, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue
 /// and the table of skipped URLs; memory: a fingerprint of each URL.
 pub fn plan_stored<S: Store>(
     settings: &Settings,

@@ -12,6 +12,11 @@ pub fn is_locked(root: &Path) -> Result<bool, DirError> {
     match CrawlDir::open(root) {
         Ok(_) => Ok(false),
         Err(DirError::InUse(_)) => Ok(true),
+        Err(error) if error.is_write_refused() => match CrawlDir::open_read_only(root) {
+            Ok(_) => Ok(false),
+            Err(DirError::InUse(_)) => Ok(true),
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     }
 }

@@ -4,10 +4,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::copy::{self, Copies, CopyError, Place};
 use super::message::{HOLDER_FRAME, Holder, Question, Reply, receive_message, send_message};
 use super::server::{Server, Socket};
 use super::socket::{Greeted, LiveError, connect, is_silence, pause};
-use crate::crawl_dir::{CrawlDir, DirError};
+use crate::crawl_dir::{CrawlDir, DirError, whole_database};
+use crate::nofollow;
 use crate::store::{Batch, Batches, Pair, SledStore, Store, StoreError, Tree, Write};
 
 /// How often a directory that is locked, and in which nobody listens, is tried again: for about two seconds.
@@ -26,13 +28,22 @@ pub struct DirStore {
     holder: Option<Holder>,
     link: Mutex<Option<UnixStream>>,
     own: OnceLock<Own>,
+    copies: Copies,
 }
 
-/// A directory held by this process. Declared in the order in which the parts have to go.
+/// A directory held by this process, or a copy. Declared in the order in which the parts have to go.
 struct Own {
     _server: Option<Server>,
     store: Arc<SledStore>,
-    _dir: CrawlDir,
+    _dir: Option<CrawlDir>,
+    copy: Option<Copied>,
+}
+
+/// A copy of a database that can't be written.
+struct Copied {
+    place: Place,
+    /// How many commits the database had to hold as it was copied, where that is known.
+    sealed: Option<u64>,
 }
 
 enum Opened {
@@ -50,9 +61,23 @@ pub enum OpenError {
     /// The start was interrupted: nothing was fetched.
     #[error("{} holds a crawl that was killed before it fetched anything", .0.display())]
     Unfinished(PathBuf),
+    /// The directory can't be written, and the database can't be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// The database, or who answers for it.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl OpenError {
+    /// Whether this user can't write there. What can't be read is refused in the same words by the system: trying to read tells.
+    fn is_write_refused(&self) -> bool {
+        match self {
+            Self::Dir(error) => error.is_write_refused(),
+            Self::Store(StoreError::Io { source, .. }) => nofollow::is_write_refused(source),
+            _ => false,
+        }
+    }
 }
 
 impl From<OpenError> for StoreError {
@@ -73,14 +98,20 @@ impl std::fmt::Debug for DirStore {
 
 impl DirStore {
     /// Opens the database of a directory. A directory that is locked, and whose holder doesn't listen, is in use; that takes two
-    /// seconds to find out.
+    /// seconds to find out. The database of one that can't be written is copied.
     pub fn open(root: &Path) -> Result<Self, OpenError> {
-        Ok(match open(root)? {
+        Self::open_with(root, &Copies::default())
+    }
+
+    /// As [`DirStore::open`]; `copies` says where the database of a directory is copied that can't be written.
+    pub fn open_with(root: &Path, copies: &Copies) -> Result<Self, OpenError> {
+        let copies = copies.clone();
+        Ok(match open(root, &copies)? {
             Opened::Own(own) => {
                 let commits = own.store.commits();
                 let entries = Vec::new();
                 let (root, link) = (root.to_owned(), Mutex::new(None));
-                Self { root, commits, entries, holder: None, link, own: OnceLock::from(own) }
+                Self { root, commits, entries, holder: None, link, own: OnceLock::from(own), copies }
             }
             Opened::Served { stream, holder, commits, entries } => Self {
                 root: root.to_owned(),
@@ -89,6 +120,7 @@ impl DirStore {
                 holder: Some(holder),
                 link: Mutex::new(Some(stream)),
                 own: OnceLock::new(),
+                copies,
             },
         })
     }
@@ -101,6 +133,20 @@ impl DirStore {
     /// Commits that this state of the database has: equal numbers of one crawl are the same state.
     pub fn commits(&self) -> u64 {
         self.commits
+    }
+
+    /// Where the copy is that is read, because the directory can't be written; this user can write there. None: no copy is read.
+    pub fn copy(&self) -> Option<&Path> {
+        self.copied().map(|copied| copied.place.path())
+    }
+
+    /// Whether something was committed since the database was copied. Cost: reads a small file.
+    pub fn is_outdated_copy(&self) -> bool {
+        self.copied().is_some_and(|copied| sealed(&self.root) != copied.sealed)
+    }
+
+    fn copied(&self) -> Option<&Copied> {
+        self.own.get()?.copy.as_ref()
     }
 
     fn ask(&self, question: &Question) -> Result<Result<Reply, &Own>, StoreError> {
@@ -122,7 +168,7 @@ impl DirStore {
                     Err(_) => *link = None,
                 }
             }
-            match open(&self.root)? {
+            match open(&self.root, &self.copies)? {
                 Opened::Own(own) => {
                     self.expect_same(own.store.commits())?;
                     drop(self.own.set(own));
@@ -163,11 +209,15 @@ impl DirStore {
 }
 
 /// Holds a directory, or connects to whoever does.
-fn open(root: &Path) -> Result<Opened, OpenError> {
+fn open(root: &Path, copies: &Copies) -> Result<Opened, OpenError> {
     let served = |detail: String| OpenError::Store(StoreError::Served { detail });
     let mut tries = 0;
     loop {
-        match hold(root) {
+        let held = match hold(root) {
+            Err(error) if error.is_write_refused() => copied(root, copies),
+            held => held,
+        };
+        match held {
             Err(OpenError::Dir(DirError::InUse(_)) | OpenError::Store(StoreError::InUse { .. })) => {}
             held => return Ok(Opened::Own(held?)),
         }
@@ -221,7 +271,26 @@ fn hold(root: &Path) -> Result<Own, OpenError> {
     let socket = Socket::bind(root).ok();
     let store = Arc::new(SledStore::open_to_read(&dir.db())?);
     let server = socket.and_then(|socket| socket.serve(Arc::clone(&store), None).ok());
-    Ok(Own { _server: server, store, _dir: dir })
+    Ok(Own { _server: server, store, _dir: Some(dir), copy: None })
+}
+
+/// Reads a copy of the database of a directory that can't be written. No crawl can begin to write there until the copy is complete; what is
+/// committed later isn't in it.
+fn copied(root: &Path, copies: &Copies) -> Result<Own, OpenError> {
+    let held = CrawlDir::open_read_only(root)?;
+    if held.is_unfinished() {
+        return Err(OpenError::Unfinished(root.to_owned()));
+    }
+    let (database, sealed) = (whole_database(root), sealed(root));
+    let place = copy::copy(root, &database, copies)?;
+    drop(held);
+    let store = SledStore::open_copied(&place.database(), &database)?;
+    Ok(Own { _server: None, store: Arc::new(store), _dir: None, copy: Some(Copied { place, sealed }) })
+}
+
+/// How many commits the database of a directory must hold.
+fn sealed(root: &Path) -> Option<u64> {
+    SledStore::sealed_commits(&whole_database(root))
 }
 
 impl Store for DirStore {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::failure::Failure;
 #[cfg(feature = "cluster")]
 use crate::cluster::Parts;
-use crate::crawl_dir::CrawlDir;
 #[cfg(feature = "cluster")]
 use crate::store::StoreError;
 use crate::view::{self, Activity, HostLinks, Rows, Summary, Table, View, ViewError};
@@ -88,7 +87,7 @@ impl CrawlView {
     }
 
     /// Where temporary files lie; none for those of the system.
-    pub(super) fn root(&self) -> Option<&Path> {
-        self.parts[0].1.dir().map(CrawlDir::root)
+    pub(super) fn temporary(&self) -> Option<&Path> {
+        self.parts[0].1.temporary()
     }
 }

@@ -52,6 +52,7 @@ pub use self::served::Served;
 use self::state::App;
 #[cfg(feature = "cluster")]
 pub use self::worker::{Board, serve_worker};
+use crate::live::Copies;
 
 /// The port unless another one is asked for.
 pub const PORT: u16 = 8470;
@@ -67,6 +68,8 @@ const TIDY: std::time::Duration = std::time::Duration::from_secs(1);
 pub struct ServeOptions {
     /// The crawl.
     pub served: Served,
+    /// Where the database is copied, if its directory can't be written.
+    pub copies: Copies,
     /// Address and port; port 0 is any free one. An address that isn't a loopback one needs a token.
     pub listen: SocketAddr,
     /// Names, besides addresses and `localhost`, under which the server is asked, in their Host header.
@@ -148,9 +151,9 @@ impl Bound {
     /// Starts to answer. The crawl isn't opened before somebody asks for it.
     pub fn start(self) -> Result<Server, ServeError> {
         let Self { options, address, main, copies: (copies, copies_port) } = self;
-        let ServeOptions { served, names, token, allow_control, .. } = options;
+        let ServeOptions { served, copies: database_copies, names, token, allow_control, .. } = options;
         let access = Access::new(address, &names, token.as_deref());
-        let reading = Arc::new(Reading::new(served));
+        let reading = Arc::new(Reading::new(served, database_copies));
         let app =
             Arc::new(App::new(access, Arc::clone(&reading), allow_control, token.is_some(), copies_port));
         let (stop, stopped) = watch::channel(false);

@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::served::Served;
 use super::source::Source;
 use crate::clock;
+use crate::live::Copies;
 use crate::view::ViewError;
 
 /// Requests that read at the same time. A running crawl answers at most 32 processes, and this one keeps one or two connections to it.
@@ -67,8 +68,8 @@ impl Drop for Gone {
 }
 
 impl Reading {
-    pub(super) fn new(served: Served) -> Self {
-        let source = Source::of(&served);
+    pub(super) fn new(served: Served, copies: Copies) -> Self {
+        let source = Source::of(&served, copies);
         Self {
             served,
             source,

@@ -10,7 +10,7 @@ use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::served::Served;
 use crate::clock;
-use crate::live::Holder;
+use crate::live::{Copies, Holder};
 use crate::view::View;
 
 /// How long one view of a running crawl serves new requests.
@@ -27,9 +27,9 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn of(served: &Served) -> Self {
+    pub(super) fn of(served: &Served, copies: Copies) -> Self {
         match served {
-            Served::Dir(root) => Self::Dir(Box::new(DirSource::new(root))),
+            Served::Dir(root) => Self::Dir(Box::new(DirSource::new(root, copies))),
             #[cfg(feature = "cluster")]
             Served::Cluster { database, archive, .. } => {
                 Self::Cluster(Box::new(ClusterSource::new(database, archive)))
@@ -78,6 +78,7 @@ impl Source {
 /// The crawl in a directory.
 pub(super) struct DirSource {
     root: PathBuf,
+    copies: Copies,
     open: Mutex<Option<Open>>,
 }
 
@@ -88,8 +89,8 @@ struct Open {
 }
 
 impl DirSource {
-    fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), open: Mutex::default() }
+    fn new(root: &Path, copies: Copies) -> Self {
+        Self { root: root.to_owned(), copies, open: Mutex::default() }
     }
 
     fn open(&self) -> MutexGuard<'_, Option<Open>> {
@@ -105,14 +106,14 @@ impl DirSource {
         }
         // The directory is unlocked, or its holder's connection closed, before it is opened again.
         *open = None;
-        let view = View::open(&self.root)?;
+        let view = View::open_with(&self.root, &self.copies)?;
         let another = view.another()?;
         *open = Some(Open { view, opened: now, used: now });
         Ok(CrawlView::in_dir(another))
     }
 
     fn holds(&self) -> bool {
-        self.open().as_ref().is_some_and(|open| open.view.holder().is_none())
+        self.open().as_ref().is_some_and(|open| open.view.holder().is_none() && !open.view.is_copy())
     }
 
     fn forget_served(&self) {
@@ -126,6 +127,8 @@ impl DirSource {
         let now = clock::real_time();
         let mut open = self.open();
         let is_idle = |known: &Open| match known.view.holder() {
+            // It locks nothing, and would have to be made again.
+            None if known.view.is_copy() => false,
             None => now.saturating_duration_since(known.used) >= IDLE,
             Some(_) => !is_fresh(known, now),
         };
@@ -137,7 +140,7 @@ impl DirSource {
 
 fn is_fresh(open: &Open, now: Instant) -> bool {
     match open.view.holder() {
-        None => true,
+        None => !open.view.is_outdated_copy(),
         Some(Holder::Crawl | Holder::Reader) => now.saturating_duration_since(open.opened) < FRESH,
     }
 }

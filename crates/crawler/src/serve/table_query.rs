@@ -65,7 +65,7 @@ fn chosen<'a>(
         rows = rows.keep(move |row| filter.passes(row));
     }
     if let Some(keys) = keys {
-        rows = sort_rows(rows, &keys, view.root())?;
+        rows = sort_rows(rows, &keys, view.temporary())?;
     }
     Ok(rows)
 }

@@ -135,7 +135,9 @@ impl Notes {
         places.base = (left.len() * NOTE) as u64;
         places.free.clear();
         places.count = 0;
-        if let Err(error) = finished {
+        if let Err(error) = finished
+            && !self.is_reported.swap(true, Ordering::Relaxed)
+        {
             tracing::warn!(%error, "the notes of what was read can't be dropped");
         }
     }

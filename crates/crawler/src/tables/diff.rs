@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::clean::clean;
-use crate::job::CrawlDir;
 use crate::sorter::Sorter;
 use crate::view::{Rows, Table, Value, View, ViewError, changed_lines, host_of, in_order, write_json_line};
 
@@ -187,7 +186,7 @@ impl Counts {
 
 fn sorted<'a>(view: &'a View, table: Table, columns: &[&str]) -> Result<Rows<'a>, ViewError> {
     let rows = view.rows(table)?.select(columns).map_err(io::Error::other)?;
-    in_order(vec![rows], Sorter::new(view.dir().map(CrawlDir::root)))
+    in_order(vec![rows], Sorter::new(view.temporary()))
 }
 
 type Row = Vec<Value>;

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use quick_xml::escape::escape;
 
 use crate::clean::clean;
-use crate::job::CrawlDir;
 use crate::sorter::Sorter;
 use crate::view::{CRAWL_COLUMN, Kind, RowSorter, Rows, Table, Value, View, ViewError, host_of, neutral};
 
@@ -80,7 +79,7 @@ pub fn write_graph(
     form: GraphFormat,
     out: &mut dyn Write,
 ) -> Result<GraphSize, ViewError> {
-    let dir = crawls.first().and_then(|(_, view)| view.dir()).map(CrawlDir::root);
+    let dir = crawls.first().and_then(|(_, view)| view.temporary());
     let (mut nodes, mut edges) = (RowSorter::new(Sorter::new(dir)), RowSorter::new(Sorter::new(dir)));
     let has_nodes = form == GraphFormat::GraphMl;
     let mut size = GraphSize::default();

@@ -15,7 +15,7 @@ use crate::config::read_record;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
-use crate::live::{DirStore, Holder, OpenError};
+use crate::live::{Copies, CopyError, DirStore, Holder, OpenError};
 use crate::record::{PageRecord, RecordError, UnreadText, unread_text};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
@@ -44,6 +44,9 @@ pub enum ViewError {
     /// The database is missing, damaged or of another version.
     #[error(transparent)]
     Store(StoreError),
+    /// The directory can't be written, and its database can't be copied.
+    #[error(transparent)]
+    Copy(CopyError),
     /// The database has a form that this version doesn't know.
     #[error(transparent)]
     Form(FormatError),
@@ -113,9 +116,15 @@ pub struct View {
 }
 
 impl View {
-    /// Opens the crawl in `root`. If another process holds it, that process is asked for the database: see [`DirStore`].
+    /// Opens the crawl in `root`. If another process holds it, that process is asked for the database: see [`DirStore`]. If the directory
+    /// can't be written, its database is copied to where the system has temporary files, with a warning in the log.
     pub fn open(root: &Path) -> Result<Self, ViewError> {
-        let store = Arc::new(open(root)?);
+        Self::open_with(root, &Copies::default())
+    }
+
+    /// As [`View::open`]; `copies` says where the database is copied.
+    pub fn open_with(root: &Path, copies: &Copies) -> Result<Self, ViewError> {
+        let store = Arc::new(open(root, copies)?);
         let view = Self::over(Arc::clone(&store))?;
         Ok(Self { in_dir: Some(store), ..view }.in_dir(Arc::new(CrawlDir::unlocked(root))))
     }
@@ -129,13 +138,34 @@ impl View {
     pub fn commits(&self) -> u64 {
         self.in_dir.as_ref().map_or(0, |store| store.commits())
     }
+
+    /// Whether a copy of the database is read, because the directory can't be written.
+    pub fn is_copy(&self) -> bool {
+        self.copy().is_some()
+    }
+
+    /// Whether something was committed since the database was copied.
+    pub fn is_outdated_copy(&self) -> bool {
+        self.in_dir.as_ref().is_some_and(|store| store.is_outdated_copy())
+    }
+
+    fn copy(&self) -> Option<&Path> {
+        self.in_dir.as_ref()?.copy()
+    }
+
+    /// The directory for temporary files: beside the crawl or, where that can't be written, beside the copy of its database. None: where the
+    /// system has them.
+    pub fn temporary(&self) -> Option<&Path> {
+        self.copy().or_else(|| self.dir().map(CrawlDir::root))
+    }
 }
 
-fn open(root: &Path) -> Result<DirStore, ViewError> {
-    DirStore::open(root).map_err(|error| match error {
+fn open(root: &Path, copies: &Copies) -> Result<DirStore, ViewError> {
+    DirStore::open_with(root, copies).map_err(|error| match error {
         OpenError::Dir(DirError::InUse(path)) => ViewError::InUse(path),
         OpenError::Dir(error) => ViewError::Dir(error),
         OpenError::Unfinished(path) => ViewError::Unfinished(path),
+        OpenError::Copy(error) => ViewError::Copy(error),
         OpenError::Store(error) => error.into(),
     })
 }
@@ -257,9 +287,9 @@ impl View {
         Self { dir: Some(dir), ..self }
     }
 
-    /// A sorter whose temporary files lie beside the crawl.
+    /// A sorter whose temporary files lie in [`View::temporary`].
     pub(super) fn sorter(&self) -> Sorter {
-        Sorter::new(self.dir().map(CrawlDir::root))
+        Sorter::new(self.temporary())
     }
 
     /// The store that is read.

@@ -10,7 +10,7 @@ use ring::digest::{Context, SHA256};
 
 use super::WaczError;
 use super::package::sha256;
-use crate::sorter::SortError;
+use crate::sorter::{SortError, temporary_file};
 
 /// Lines of a block, as `cdxj-indexer` and ArchiveWeb.page write them.
 const LINES: usize = 1024;
@@ -28,8 +28,8 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn new(dir: Option<&Path>) -> Result<Self, WaczError> {
-        let dir = dir.map_or_else(std::env::temp_dir, Path::to_owned);
-        let file = tempfile::tempfile_in(&dir).map_err(|source| SortError::new(&dir, source))?;
+        let mut dir = dir.map_or_else(std::env::temp_dir, Path::to_owned);
+        let file = temporary_file(&mut dir).map_err(|source| SortError::new(&dir, source))?;
         let mut index = BufWriter::new(file);
         index.write_all(b"!meta 0 {\"format\": \"cdxj-gzip-1.0\", \"filename\": \"index.cdx.gz\"}\n")?;
         Ok(Self { index, block: Vec::new(), lines: 0, first: Vec::new(), offset: 0 })

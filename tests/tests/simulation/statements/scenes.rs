@@ -14,6 +14,7 @@ use crawler::crawl_dir::CrawlDir;
 use crawler::engine::End;
 use crawler::fetch::ErrorKind;
 use crawler::job;
+use crawler::live::Copies;
 use crawler::record::Forget;
 use crawler::serve::{Bound, ServeOptions, Served};
 use crawler::store::{CrashStore, MemoryStore, SledStore, Store as _, StoreError, Tree, Write};
@@ -457,6 +458,7 @@ async fn removed(heard: &mut Heard) {
 fn served(heard: &mut Heard, root: &Path) {
     let options = ServeOptions {
         served: Served::Dir(root.to_owned()),
+        copies: Copies::default(),
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         names: Vec::new(),
         token: None,

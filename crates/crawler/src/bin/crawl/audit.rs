@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::resume::whole_record;
 use crate::show;
 use crate::terminal::Console;
@@ -53,6 +54,8 @@ pub(crate) struct AuditArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "DIR", requires = "cluster")]
     warc: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// A head, or a prefix too long to match by chance.
@@ -92,10 +95,10 @@ pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
 }
 
 fn of_dir(dir: &Path, args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::Result<Report> {
-    let view = show::open(dir)?;
+    let view = args.reading.open(dir)?;
     let (settings, record) = settings(dir)?;
     let rules = AuditRules {
-        temporary: Some(dir.to_owned()),
+        temporary: view.temporary().map(Path::to_owned),
         is_running: view.holder() == Some(Holder::Crawl),
         ..rules(&view, settings, record, args)?
     };

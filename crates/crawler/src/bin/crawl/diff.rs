@@ -9,7 +9,8 @@ use crawler::view::ViewError;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::show::{Pager, finish, open, view_error};
+use crate::reading::ReadingArgs;
+use crate::show::{Pager, finish, view_error};
 use crate::terminal::Console;
 
 /// Options of `diff`.
@@ -27,6 +28,8 @@ pub(crate) struct DiffArgs {
     before: PathBuf,
     /// Directory of the later crawl
     after: PathBuf,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Compares two crawls.
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &DiffArgs, console: Console) -> anyhow::Result<i32> {
         let what = format!("{} is given twice", path_text(&args.before));
         return Err(Stop::new(exit::USAGE, what).into());
     }
-    let (before, after) = (open(&args.before)?, open(&args.after)?);
+    let (before, after) = (args.reading.open(&args.before)?, args.reading.open(&args.after)?);
     let form = if console.json { DiffFormat::Json } else { DiffFormat::Text };
     let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
     let counts = match write_diff(&before, &after, form, &mut out) {

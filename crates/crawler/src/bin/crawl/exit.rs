@@ -87,6 +87,23 @@ pub(crate) fn view_error(error: &ViewError) -> anyhow::Error {
     Stop::new(code, error.message()).into()
 }
 
+/// Checks that a directory holds a crawl, by its settings.
+pub(crate) fn expect_crawl(dir: &Path) -> anyhow::Result<()> {
+    match crawler::crawl_dir::expect_crawl(dir) {
+        Ok(()) => Ok(()),
+        Err(error @ DirError::Io { .. }) => {
+            Err(Stop::new(STORAGE, crawler::causes::with_causes(&error)).into())
+        }
+        Err(_) => Err(no_crawl(dir)),
+    }
+}
+
+/// As [`expect_crawl`], also of a directory that has lost its settings.
+#[cfg(feature = "serve")]
+pub(crate) fn expect_crawl_or_database(dir: &Path) -> anyhow::Result<()> {
+    if dir.join("db").is_dir() { Ok(()) } else { expect_crawl(dir) }
+}
+
 /// The error of every command that is given a directory without a crawl.
 pub(crate) fn no_crawl(dir: &Path) -> anyhow::Error {
     Stop::new(USAGE, DirError::NoCrawl(dir.to_owned()).to_string()).into()

@@ -20,7 +20,8 @@ use crawler::warc::Directories;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::place::directory_first;
-use crate::show::{finish, open, view_error};
+use crate::reading::ReadingArgs;
+use crate::show::{finish, view_error};
 use crate::terminal::Console;
 
 /// How often the path to a URL is followed from one partition of a cluster's crawl to another.
@@ -53,6 +54,8 @@ pub(crate) struct ExplainArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "DIR", requires = "cluster")]
     warc: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Explains the decisions about a URL.
@@ -79,7 +82,7 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
     }
     let second = args.url.as_deref().unwrap_or_default();
     let (dir, url) = directory_first(&args.dir, second, "crawl explain DIR URL")?;
-    let story = story_of(&open(&dir)?, &parsed(url)?)?;
+    let story = story_of(&args.reading.open(&dir)?, &parsed(url)?)?;
     tell(&story, &shell_word(&dir), console)
 }
 

@@ -18,6 +18,7 @@ use meta::consent::Purpose;
 use self::output::Output;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::terminal::Console;
 use crate::{show, table_name};
 
@@ -75,6 +76,8 @@ pub(crate) struct ExportArgs {
     /// Output file, or directory for several tables; sqlite: the database [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Format of an exported table.
@@ -164,7 +167,7 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     }
     let mut crawls = Vec::with_capacity(args.dirs.len());
     for dir in &args.dirs {
-        let view = show::open(dir)?.serving(args.purpose).with_noindex(args.include_noindex);
+        let view = args.reading.open(dir)?.serving(args.purpose).with_noindex(args.include_noindex);
         crawls.push((path_text(dir), view));
     }
     export(&Job { args, crawls }, &output, console)

@@ -23,6 +23,7 @@ use jiff::tz::TimeZone;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::show;
 use crate::terminal::Console;
 
@@ -262,7 +263,12 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
         return Ok(exit::COMPLETE);
     }
     let dir = args.dir.as_deref().unwrap_or_else(|| Path::new(""));
-    let view = show::open(dir)?;
+    if let Err(error) = CrawlDir::open(dir)
+        && error.is_write_refused()
+    {
+        return Err(Stop::new(exit::STORAGE, with_causes(&error)).into());
+    }
+    let view = ReadingArgs::default().open(dir)?;
     if view.holder().is_some() {
         // It writes beside the database, which is for one process.
         return Err(Stop::new(exit::STORAGE, DirError::InUse(dir.to_owned()).to_string()).into());

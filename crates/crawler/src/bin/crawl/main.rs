@@ -28,6 +28,7 @@ mod page_check;
 mod place;
 mod plan;
 mod progress;
+mod reading;
 mod recrawl;
 mod repair;
 mod report;

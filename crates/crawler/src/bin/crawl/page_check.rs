@@ -21,6 +21,7 @@ use url::Url;
 use self::decide::Check;
 use self::stored::Asked;
 use crate::exit::{self, Stop};
+use crate::reading::ReadingArgs;
 use crate::terminal::Console;
 
 /// Bytes of a page that are read.
@@ -62,6 +63,8 @@ pub(crate) struct PageCheckArgs {
     /// HTML file, `-` for standard input; without it only the header lines are checked; with --from: the URL
     #[arg(value_name = "FILE", required_unless_present_any = ["batch", "header"])]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Checks one page, or a file of them.
@@ -71,8 +74,10 @@ pub(crate) fn run(args: &PageCheckArgs, console: Console) -> anyhow::Result<i32>
         return batch::run(&mut BufReader::new(open(file)?), out);
     }
     let Some(dir) = &args.from else { return single(args, console, out) };
+    crate::logging::start(console, None);
     let asked = Asked {
         dir,
+        reading: &args.reading,
         url: args.file.as_deref().and_then(Path::to_str).unwrap_or_default(),
         agent: args.agent.as_deref(),
         aliases: &args.alias,

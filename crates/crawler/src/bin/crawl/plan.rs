@@ -2,17 +2,20 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use crawler::config::{load_own, read_record};
 use crawler::crawl_dir::refuse_links;
 use crawler::job;
 use crawler::plan::Plan;
+use crawler::store::AnyStore;
 use crawler::url::CrawlUrl;
 use crawler::view::{ViewError, write_json_line};
 
 use crate::exit;
 use crate::options::environment;
+use crate::reading::ReadingArgs;
 use crate::run::{self, RunArgs};
 use crate::terminal::Console;
 use crate::{crawling, show};
@@ -34,6 +37,8 @@ pub(crate) struct PlanArgs {
     offline: Option<PathBuf>,
     #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Makes a plan and prints it.
@@ -72,10 +77,8 @@ fn online(args: &PlanArgs, console: Console) -> anyhow::Result<Plan> {
 
 fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::Result<Plan> {
     refuse_links(dir).map_err(|error| crawling::with_exit_code(&error.into()))?;
+    exit::expect_crawl(dir)?;
     let file = dir.join("crawl.toml");
-    if !file.is_file() {
-        return Err(exit::no_crawl(dir));
-    }
     let overrides = args.run.overrides();
     let has_seeds = overrides.iter().any(|(path, _)| path == "seed");
     let loaded = load_own(&overrides, environment(), &file, args.run.config().as_deref())?;
@@ -89,5 +92,8 @@ fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::
     } else {
         read_record(&file)?.seed_urls()?
     };
-    job::plan_offline(&settings, &seeds, dir).map_err(|error| crawling::with_exit_code(&error))
+    let view = args.reading.open(dir)?;
+    let store = Arc::new(AnyStore::clone(view.store()));
+    job::plan_stored(&settings, &seeds, &store, crawler::clock::wall())
+        .map_err(|error| crawling::with_exit_code(&error))
 }

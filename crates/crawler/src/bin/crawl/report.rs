@@ -10,7 +10,8 @@ use crawler::cluster::Address;
 use crawler::view::View;
 
 use crate::exit::{self, Stop};
-use crate::show::{open, view_error};
+use crate::reading::ReadingArgs;
+use crate::show::view_error;
 use crate::terminal::Console;
 
 /// Options of `report`.
@@ -53,6 +54,8 @@ pub(crate) struct ReportArgs {
     /// Output file, - for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 impl ReportArgs {
@@ -79,7 +82,7 @@ impl ReportArgs {
                 &host.trim().trim_end_matches('.').to_ascii_lowercase(),
             );
         }
-        open(self.dir())
+        self.reading.open(self.dir())
     }
 
     #[cfg(feature = "report")]
@@ -92,7 +95,7 @@ impl ReportArgs {
             let parts = crate::database::snapshot_views(database)?;
             return Report::of_parts(&parts, is_running, runs).map_err(|error| view_error(&error));
         }
-        Report::of(&open(self.dir())?).map_err(|error| view_error(&error))
+        Report::of(&self.reading.open(self.dir())?).map_err(|error| view_error(&error))
     }
 }
 

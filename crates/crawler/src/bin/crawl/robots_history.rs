@@ -7,7 +7,8 @@ use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
-use crate::show::{finish, open, view_error};
+use crate::reading::ReadingArgs;
+use crate::show::{finish, view_error};
 use crate::terminal::Console;
 
 /// Options of `robots log`.
@@ -20,6 +21,8 @@ pub(crate) struct RobotsLogArgs {
     dir: String,
     /// Host, with or without a port, or origin, as in <https://example.org:8443>, or any URL of it
     origin: String,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Options of `robots diff`.
@@ -38,11 +41,14 @@ pub(crate) struct RobotsDiffArgs {
     a: Option<String>,
     /// The newer response [default: the last change]
     b: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Lists the answers of an origin.
 pub(crate) fn log(args: &RobotsLogArgs, console: Console) -> anyhow::Result<i32> {
-    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots log DIR ORIGIN", console)?;
+    let (view, origins) =
+        open_at([&args.dir, &args.origin], &args.reading, "crawl robots log DIR ORIGIN", console)?;
     let mut logs = Vec::with_capacity(origins.len());
     for origin in &origins {
         logs.push((origin, view.robots_log(origin).map_err(|error| view_error(&error))?));
@@ -69,7 +75,8 @@ pub(crate) fn log(args: &RobotsLogArgs, console: Console) -> anyhow::Result<i32>
 
 /// Compares two answers of an origin.
 pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i32> {
-    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots diff DIR ORIGIN [A B]", console)?;
+    let (view, origins) =
+        open_at([&args.dir, &args.origin], &args.reading, "crawl robots diff DIR ORIGIN [A B]", console)?;
     let [origin] = &origins[..] else {
         let what = format!("several origins have a stored robots.txt, choose one: {}", origins.join(" "));
         return Err(Stop::new(exit::USAGE, crawler::clean::clean(&what).into_owned()).into());
@@ -93,10 +100,15 @@ pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i3
     }
 }
 
-fn open_at(first: &str, second: &str, usage: &str, console: Console) -> anyhow::Result<(View, Vec<String>)> {
+fn open_at(
+    [first, second]: [&str; 2],
+    reading: &ReadingArgs,
+    usage: &str,
+    console: Console,
+) -> anyhow::Result<(View, Vec<String>)> {
     crate::logging::start(console, None);
     let (dir, origin) = directory_first(first, second, usage)?;
-    let view = open(&dir)?;
+    let view = reading.open(&dir)?;
     let found = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if found.is_empty() {
         let text = crawler::clean::clean(origin);

@@ -12,6 +12,7 @@ use clap::Args;
 use crawler::cluster::Address;
 use crawler::crawl_dir::refuse_links;
 use crawler::engine::Stop as Request;
+use crawler::live::Copies;
 #[cfg(feature = "cluster")]
 use crawler::serve::{Board, serve_worker};
 use crawler::serve::{Bound, PORT, ServeError, ServeOptions, Served, Server};
@@ -19,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::terminal::Console;
 
 /// Where a crawl is served unless another address is given.
@@ -28,7 +30,8 @@ const LISTEN: &str = "127.0.0.1:8470";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Serves until Ctrl-C. A running crawl is read through its own process, as by every command. A crawl
-that doesn't run is open, and its directory locked, from a request until 5 seconds after it.
+that doesn't run is open, and its directory locked, from a request until 5 seconds after it. Where
+that can't be written, a copy of its database is read, and kept until the crawl goes on.
 A loopback address can be used by every user of this machine, unless a token is required. There
 is no TLS: for other machines, use an SSH tunnel or a proxy.
 
@@ -67,6 +70,8 @@ pub(crate) struct ServeArgs {
     /// Let visitors pause, slow down and stop the crawl
     #[arg(long)]
     allow_control: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Options of `run`, `resume` and `recrawl`, and of `worker`, which has help of its own.
@@ -138,6 +143,7 @@ pub(crate) fn run(args: &ServeArgs, console: Console) -> anyhow::Result<i32> {
     let (crawl, name) = args.served()?;
     let options = ServeOptions {
         served: crawl,
+        copies: args.reading.copies_of_server(),
         listen: args.listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], PORT))),
         names: args.name.clone(),
         token: args.token_file.as_deref().map(token).transpose()?,
@@ -173,9 +179,7 @@ impl ServeArgs {
         }
         let dir = self.dir.as_deref().unwrap_or_else(|| Path::new(""));
         refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, crawler::causes::with_causes(&error)))?;
-        if !dir.join("crawl.toml").is_file() && !dir.join("db").is_dir() {
-            return Err(exit::no_crawl(dir));
-        }
+        exit::expect_crawl_or_database(dir)?;
         Ok((Served::Dir(dir.to_owned()), path_text(dir)))
     }
 }
@@ -205,6 +209,7 @@ impl ServeWhileArgs {
         let Some(listen) = self.serve else { return Ok(None) };
         let options = ServeOptions {
             served: Served::Dir(dir.to_owned()),
+            copies: Copies::default(),
             listen,
             names: Vec::new(),
             token: self.token_file.as_deref().map(token).transpose()?,

@@ -10,7 +10,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
-use crawler::job::CrawlDir;
 use crawler::live::Holder;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
@@ -23,6 +22,7 @@ pub(crate) use self::pager::Pager;
 pub(crate) use crate::exit::view_error;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::table_name::value;
 use crate::terminal::Console;
 
@@ -72,6 +72,8 @@ pub(crate) struct ShowArgs {
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "DATABASE", value_parser = crate::database::address)]
     cluster: Option<Address>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Where the crawl is, what of it is shown, and what it is about.
@@ -184,7 +186,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     if let Some(database) = &args.cluster {
         return show_cluster(database, args, &asked, console);
     }
-    let view = open(asked.dir.unwrap_or(Path::new("")))?;
+    let view = args.reading.open(asked.dir.unwrap_or(Path::new("")))?;
     let is_running = view.holder() == Some(Holder::Crawl);
     match (asked.shown, asked.about) {
         (Some(Shown::Page), Some(url)) => show_page(&view, &parsed(url)?, args, console),
@@ -295,8 +297,8 @@ fn show_table(
         rows = rows.keep(move |row| filter.passes(row));
     }
     if let Some(keys) = keys {
-        let dir = views.first().and_then(|(_, view)| view.dir());
-        rows = sort_rows(rows, &keys, dir.map(CrawlDir::root)).map_err(|error| view_error(&error))?;
+        let dir = views.first().and_then(|(_, view)| view.temporary());
+        rows = sort_rows(rows, &keys, dir).map_err(|error| view_error(&error))?;
     }
     if let Some(limit) = args.limit {
         rows = rows.first(limit);
@@ -407,11 +409,6 @@ pub(crate) fn report_omitted(written: Written, console: Console) {
             written.omitted
         ));
     }
-}
-
-/// Opens a crawl, or says why not.
-pub(crate) fn open(dir: &Path) -> anyhow::Result<View> {
-    View::open(dir).map_err(|error| view_error(&error))
 }
 
 /// Returns the exit code; a closed pipe is no error.

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::show;
 use crate::terminal::Console;
 
@@ -35,6 +36,8 @@ pub(crate) struct StatusArgs {
     /// Repeat every 2 seconds until the crawl ends
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 /// Options of `stop`.
@@ -106,9 +109,7 @@ pub(crate) fn setting(text: &str) -> Result<Duration, String> {
 /// Gives an order to the crawl that runs in a directory; none runs there otherwise.
 fn give(dir: &Path, order: Order, until_end: bool) -> anyhow::Result<Option<String>> {
     refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, crawler::causes::with_causes(&error)))?;
-    if !dir.join("crawl.toml").is_file() {
-        return Err(exit::no_crawl(dir));
-    }
+    exit::expect_crawl(dir)?;
     match live::give(dir, order, until_end) {
         Ok(Some(Answer::Done(what))) => Ok(Some(what)),
         Ok(Some(Answer::Refused(why))) => Err(Stop::new(exit::USAGE, clean(&why).into_owned()).into()),
@@ -167,7 +168,7 @@ pub(crate) fn status(args: &StatusArgs, console: Console) -> anyhow::Result<i32>
         let goes_on = args.watch && running.is_some();
         let status = match running {
             Some(status) => status,
-            None => stored(&args.dir)?,
+            None => stored(&args.dir, &args.reading)?,
         };
         let text = if console.json { format!("{status}\n") } else { words(&status, &path_text(&args.dir)) };
         // The screen is cleared, as `watch` does.
@@ -187,8 +188,8 @@ fn wait(time: Duration) {
 }
 
 /// The status of a crawl that doesn't run, from its database.
-fn stored(dir: &Path) -> anyhow::Result<Value> {
-    let view = show::open(dir)?;
+fn stored(dir: &Path, reading: &ReadingArgs) -> anyhow::Result<Value> {
+    let view = reading.open(dir)?;
     let summary = view.summary().map_err(|error| show::view_error(&error))?;
     let end = summary.end.as_ref().map(|end| end.end.as_str());
     let state = match (end, summary.status) {

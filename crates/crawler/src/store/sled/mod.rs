@@ -155,6 +155,21 @@ impl SledStore {
     /// As [`SledStore::open`], to look at only: a copy that was made while the crawl ran may lack its last commits, which
     /// is logged.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        Self::open_to_read_as(path, path)
+    }
+
+    /// As [`SledStore::open_to_read`], the copy in `at` of the database `path`, which messages name: the copy goes with the process.
+    pub(crate) fn open_copied(at: &Path, path: &Path) -> Result<Self, StoreError> {
+        let mut store = Self::open_to_read_as(at, path).map_err(|error| match error {
+            StoreError::Damaged { detail, .. } => damaged(path, &detail),
+            StoreError::Missing { .. } => StoreError::Missing { path: path.to_owned() },
+            error => error,
+        })?;
+        path.clone_into(&mut store.path);
+        Ok(store)
+    }
+
+    fn open_to_read_as(path: &Path, named: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
         let cut = sealed.bytes > bytes(&path.join("db"), path)?;
@@ -163,7 +178,7 @@ impl SledStore {
             Some(lack) if store.commits() == 0 => return Err(damaged(path, &lack)),
             Some(lack) => tracing::warn!(
                 "the database is incomplete ({lack}): expected in a copy of a running crawl; otherwise it is damaged, and `crawl repair {} --out NEWDIR` saves what can be read",
-                super::crawl_dir(path)
+                super::crawl_dir(named)
             ),
             None => {}
         }

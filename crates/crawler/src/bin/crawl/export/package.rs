@@ -16,7 +16,6 @@ use crawler::wacz::{self, KeyError, Options, Part, SigningKey, WaczError, Writte
 use super::ExportArgs;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::show;
 use crate::terminal::Console;
 
 /// Writes the file.
@@ -133,7 +132,7 @@ fn crawls(args: &ExportArgs) -> anyhow::Result<Vec<Crawl>> {
         return Ok(vec![Crawl::new(None, args.warc.clone(), views, &settings)]);
     }
     let of_dir = |dir: &PathBuf| {
-        let view = show::open(dir)?;
+        let view = args.reading.open(dir)?;
         let settings = read_own(&dir.join("crawl.toml"), dir)?;
         Ok(Crawl::new(Some(dir.clone()), vec![dir.join("warc")], vec![view], &settings))
     };

@@ -19,12 +19,14 @@ use super::decide::{Check, Checked};
 use super::words;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::reading::ReadingArgs;
 use crate::show;
 use crate::terminal::Console;
 
 /// What is asked of a crawl's directory.
 pub(super) struct Asked<'a> {
     pub(super) dir: &'a Path,
+    pub(super) reading: &'a ReadingArgs,
     pub(super) url: &'a str,
     /// None: the crawl's own.
     pub(super) agent: Option<&'a str>,
@@ -69,7 +71,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
     let Asked { dir, url, .. } = asked;
     let url = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} can't be crawled: {error}")))?;
-    let view = show::open(dir)?;
+    let view = asked.reading.open(dir)?;
     let settings = own_settings(dir)?;
     let own = Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
     let agent = match asked.agent {
