@@ -1,5 +1,5 @@
 //! Sitemaps: found by robots.txt, asked for like pages, their URLs admitted like links. A sitemap is no page: it has a
-//! record of its own, and appears neither in table pages nor in the archive.
+//! record of its own, and isn't in table `pages`. The archive has the exchange, with the beginning of the body.
 
 use std::collections::HashMap;
 
