@@ -91,12 +91,17 @@ const FATAL: &[(&str, Damage)] = &[
     ("snapshot garbled", |out| {
         each(out, "db", "snap.", |path| fs::write(path, b"no snapshot at all").unwrap());
     }),
+    ("a blob garbled", |out| {
+        each(out, "db/blobs", "", |path| overwrite(path, |bytes| bytes.fill(0x55)));
+    }),
+    ("a blob cut to half", |out| each(out, "db/blobs", "", |path| cut(path, length(path) / 2))),
     ("a blob missing", |out| each(out, "db/blobs", "", |path| fs::remove_file(path).unwrap())),
     ("db/ emptied", |out| {
         fs::remove_dir_all(out.join("db")).unwrap();
         fs::create_dir(out.join("db")).unwrap();
     }),
     ("sealed garbled", |out| fs::write(out.join("db/sealed"), "commits 5\n").unwrap()),
+    ("sealed cut to half", |out| cut(&out.join("db/sealed"), length(&out.join("db/sealed")) / 2)),
 ];
 
 fn all() -> Vec<String> {
@@ -170,6 +175,31 @@ fn a_damaged_database_is_refused_never_started_over_and_repaired_without_loss() 
         fs::remove_dir_all(&out).unwrap();
     }
     fault_row("db/ deleted", &missing(&scene), 5);
+}
+
+#[test]
+fn a_database_that_lacks_its_snapshot_or_its_seal_is_whole() {
+    let scene = half();
+    let lacking: [(&str, Damage); 3] = [
+        ("snapshot missing", |out| each(out, "db", "snap.", |path| fs::remove_file(path).unwrap())),
+        ("sealed missing", |out| fs::remove_file(out.join("db/sealed")).unwrap()),
+        ("sealed emptied", |out| cut(&out.join("db/sealed"), 0)),
+    ];
+    for (fault, damage) in lacking {
+        let out = scene.path("copy");
+        copy(&scene.out(), &out);
+        damage(&out);
+        let asked = scene.server.count();
+        let output = resume(&out).args(["--max-pages", "none", "--delay", "0s"]).run();
+        fault_row(fault, &output, 0);
+        assert_eq!(pages(&out), all(), "{fault}");
+        assert_eq!(
+            scene.server.count() - asked,
+            all().len() - 100,
+            "{fault}: what was done isn't asked for again"
+        );
+        fs::remove_dir_all(&out).unwrap();
+    }
 }
 
 #[test]

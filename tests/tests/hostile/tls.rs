@@ -14,8 +14,9 @@ use crate::crawl::{Plan, run};
 
 const GOOD: Serve = Serve::Answer(|_| page("<title>good</title>"));
 
-/// The result of a host whose TLS fails: robots.txt is unreachable.
-const REFUSED: &[whole_program::hostile::Expect] = &[NoPages, Fails("/", &["tls"]), Robots("defer")];
+/// The result of a host whose TLS fails: robots.txt is unreachable after one attempt.
+const REFUSED: &[whole_program::hostile::Expect] =
+    &[NoPages, Fails("/", &["tls"]), Robots("defer"), AtMost(1)];
 
 /// A literal field line without indexing, `a: b` (RFC 7541 section 6.2.2).
 const FIELD: &[u8] = &[0x00, 1, b'a', 1, b'b'];

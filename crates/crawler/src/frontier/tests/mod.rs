@@ -200,6 +200,10 @@ fn one_lease_a_host_and_none_before_its_time() {
     let first = frontier.lease(now(2_000)).unwrap().unwrap();
     let second = frontier.lease(now(2_000)).unwrap().unwrap();
     assert_ne!(first.lease().host, second.lease().host);
+    // Another port is another origin of the same host.
+    for n in 1..=2 {
+        offer(&mut frontier, &CrawlUrl::parse(&format!("http://h{n}.example:8080/")).unwrap(), true);
+    }
     assert!(frontier.lease(now(2_000)).unwrap().is_none(), "both hosts are leased");
     let gap = delay(Duration::from_secs(10));
     let not_before = Duration::from_secs(2_010);
