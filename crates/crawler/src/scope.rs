@@ -19,6 +19,12 @@ pub fn compile_regex(pattern: &str, bytes: usize) -> Result<Regex, regex::Error>
     RegexBuilder::new(pattern).nest_limit(REGEX_NESTING).size_limit(bytes).build()
 }
 
+/// What is wrong with a regular expression, in a line: the last one of the message. Those above draw the pattern.
+pub fn why_no_regex(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
 /// Bytes that a pattern of scope, or of what is to be forgotten, may take when it is compiled.
 pub const PATTERN_BYTES: usize = 10 << 20;
 

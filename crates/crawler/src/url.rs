@@ -21,7 +21,7 @@ use crate::shared_text::{SharedText, SharedTexts};
 #[non_exhaustive]
 pub enum UrlError {
     /// The text can't be parsed (WHATWG URL Standard).
-    #[error("not a URL: {0}")]
+    #[error("not a URL: {}", syntax(*.0))]
     Syntax(url::ParseError),
     /// Neither http nor https.
     #[error("scheme `{0}` is not http or https")]
@@ -29,6 +29,13 @@ pub enum UrlError {
     /// No host name.
     #[error("URL has no host")]
     NoHost,
+}
+
+fn syntax(error: url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => "it begins with neither https:// nor http://".to_owned(),
+        error => error.to_string(),
+    }
 }
 
 /// An http or https URL without fragment and userinfo, as the WHATWG rules write it.

@@ -22,6 +22,7 @@ mod live;
 mod malformed_http;
 mod many_hosts;
 mod memory;
+mod mistakes;
 mod moved_seeds;
 mod outputs;
 mod pace;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::dns::NameServer;
 use crate::fetch::ResolveRule;
@@ -165,9 +166,19 @@ pub struct FetchSettings {
     /// File with one such rule a line; [`load`](super::load) reads it into `resolve` and empties this. Default: none.
     pub resolve_file: PathBuf,
     /// Networks that are open to the crawl although they aren't public. Default: none.
+    #[serde(deserialize_with = "networks")]
     pub allow_net: Vec<IpNet>,
     /// Name servers in place of the system's. Default: none.
     pub dns: Vec<NameServer>,
+}
+
+fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let read = |text: &String| {
+        let what =
+            || format!("{text:?} isn't a network: write ADDRESS/BITS, as in 10.0.0.0/8 or 127.0.0.1/32");
+        text.parse().map_err(|_| D::Error::custom(what()))
+    };
+    Vec::<String>::deserialize(deserializer)?.iter().map(read).collect()
 }
 
 impl Default for FetchSettings {

@@ -19,7 +19,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use regex::Regex;
 
-use crate::scope::compile_regex;
+use crate::scope::{compile_regex, why_no_regex};
 use crate::view::{Column, Kind, Rows, Table, UnknownColumn, Value};
 
 /// An expression that can't be read.
@@ -321,10 +321,8 @@ impl Parser<'_> {
                 }
                 let regex = compile_regex(&text, REGEX_BYTES);
                 let regex = regex.map_err(|error| {
-                    let what = error.to_string();
-                    let last =
-                        what.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                    FilterError { at, what: format!("{text:?} isn't a regular expression: {last}") }
+                    let why = why_no_regex(&error);
+                    FilterError { at, what: format!("{text:?} isn't a regular expression: {why}") }
                 })?;
                 let matches = Test::Matches(place, regex);
                 return Ok(if is_not { not_null(place, matches) } else { matches });

@@ -7,7 +7,7 @@ use crawler::clean::clean;
 use crawler::job::{self, JobError, Removed};
 use crawler::quantity::count;
 use crawler::record::Forget;
-use crawler::scope::{PATTERN_BYTES, compile_regex};
+use crawler::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crawler::url::CrawlUrl;
 
 use crate::crawling;
@@ -86,7 +86,8 @@ impl AskedArgs {
         let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
         if let Some(pattern) = &self.regex {
             if let Err(error) = compile_regex(pattern, PATTERN_BYTES) {
-                return Err(usage(format!("--regex can't be read: {error}")));
+                let why = why_no_regex(&error);
+                return Err(usage(format!("--regex: {pattern:?} isn't a regular expression: {why}")));
             }
             return Ok(Forget::Regex(pattern.clone()));
         }

@@ -6,6 +6,7 @@ use clap::Args;
 use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
+use crate::options::path_text;
 use crate::place::directory_first;
 use crate::reading::ReadingArgs;
 use crate::show::{finish, view_error};
@@ -112,7 +113,8 @@ fn open_at(
     let found = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if found.is_empty() {
         let text = crawler::clean::clean(origin);
-        let what = format!("no robots.txt of {text} is stored; `crawl show DIR robots` lists all");
+        let dir = path_text(&dir);
+        let what = format!("no robots.txt of {text} is stored; `crawl show {dir} robots` lists all");
         return Err(Stop::new(exit::USAGE, what).into());
     }
     Ok((view, found))

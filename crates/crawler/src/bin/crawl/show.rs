@@ -63,7 +63,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     columns: Vec<String>,
     /// Maximum number of rows [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = row_count)]
     limit: Option<usize>,
     /// With `links`: include the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
@@ -190,7 +190,9 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let is_running = view.holder() == Some(Holder::Crawl);
     match (asked.shown, asked.about) {
         (Some(Shown::Page), Some(url)) => show_page(&view, &parsed(url)?, args, console),
-        (Some(Shown::Table(Table::Robots)), Some(origin)) => show_robots(&view, origin, console),
+        (Some(Shown::Table(Table::Robots)), Some(origin)) => {
+            show_robots(&view, origin, &path_text(asked.dir.unwrap_or(Path::new(""))), console)
+        }
         (Some(shown), _) => {
             let views = [(String::new(), view.with_noindex(args.include_noindex))];
             show_table(&views, shown.table(), args, console)
@@ -216,7 +218,8 @@ fn show_cluster(
         }
         (Some(Shown::Table(Table::Robots)), Some(origin)) => {
             let url = if origin.contains("://") { origin.to_owned() } else { format!("https://{origin}/") };
-            show_robots(&crate::database::view_of(database, parsed(&url)?.host())?, origin, console)
+            let view = crate::database::view_of(database, parsed(&url)?.host())?;
+            show_robots(&view, origin, "--cluster DATABASE", console)
         }
         (Some(shown), _) => {
             let views = crate::database::views(database)?.into_iter();
@@ -358,11 +361,18 @@ fn show_page(view: &View, url: &CrawlUrl, args: &ShowArgs, console: Console) -> 
     finish(written.and_then(|_| Ok(out.finish()?)))
 }
 
-/// Shows the stored robots.txt of a host's origins.
-fn show_robots(view: &View, origin: &str, console: Console) -> anyhow::Result<i32> {
+/// A value of `--limit`.
+fn row_count(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} isn't a number of rows, such as 20; without --limit all are shown"))
+}
+
+/// Shows the stored robots.txt of a host's origins. `place`: how the command names the crawl.
+fn show_robots(view: &View, origin: &str, place: &str, console: Console) -> anyhow::Result<i32> {
     let origins = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if origins.is_empty() {
-        let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
+        let origin = clean(origin);
+        let what = format!("no robots.txt of {origin} is stored; `crawl show {place} robots` lists all");
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
