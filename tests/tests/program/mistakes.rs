@@ -1,4 +1,4 @@
-//! What a newcomer gets wrong, and what he is told: what is wrong, where, and what to do.
+//! Mistakes of newcomers, and the messages that answer them: what is wrong, where, and what to do.
 
 use std::fs;
 

@@ -256,7 +256,7 @@ impl<'a> Judge<'a> {
         all.filter_map(|rules| Some((rules, text(rules)?.lines().map(str::to_owned).collect()))).collect()
     }
 
-    /// Each line of robots.txt that is quoted stands in a version of it, with this number.
+    /// Each line of robots.txt that is quoted is a line of a version of it, with this number.
     fn quotes(&mut self) {
         let versions = self.versions();
         for (number, words) in quoted_lines(&self.story.answer).into_iter().filter(|_| !versions.is_empty()) {
