@@ -6,7 +6,6 @@
 //! nothing the second time. Without an answer in time the robots.txt counts as unreachable, and is asked for again as any such one.
 
 use std::collections::{HashMap, VecDeque};
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use lru::LruCache;
@@ -39,7 +38,7 @@ const OPEN: usize = 128;
 const OPEN_PER_HOST: usize = 4;
 
 /// Answered hops of others that are remembered, so that a letter which comes again makes no second request.
-const ANSWERED: NonZeroUsize = NonZeroUsize::new(4_096).expect("more than none");
+const ANSWERED: usize = 4_096;
 
 /// A hop that another partition is to make.
 #[derive(Debug)]
@@ -67,7 +66,7 @@ pub(super) struct Hops {
 impl Default for Hops {
     fn default() -> Self {
         let (open, waiting, of_host, for_others) = Default::default();
-        Self { open, waiting, of_host, for_others, answered: LruCache::new(ANSWERED) }
+        Self { open, waiting, of_host, for_others, answered: LruCache::unbounded() }
     }
 }
 
@@ -75,6 +74,14 @@ impl Hops {
     /// Whether an answer is waited for.
     pub(super) fn waits(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Remembers an answered hop; the one that was used longest ago goes. Space is taken as they come: a worker may have thousands of partitions.
+    fn remember_answered(&mut self, id: HopId) {
+        self.answered.put(id, ());
+        if self.answered.len() > ANSWERED {
+            self.answered.pop_lru();
+        }
     }
 
     /// Takes a place for one more of this host, if there is one.
@@ -230,7 +237,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Tells another partition what came of a hop that it asked for.
     pub(super) fn send_hop_answer(&mut self, answer: HopAnswer) {
         self.hops.for_others.remove(&answer.id);
-        self.hops.answered.put(answer.id, ());
+        self.hops.remember_answered(answer.id);
         self.touch(answer.bytes());
         self.send_letter(answer.id.part, Letter::HopAnswer(answer));
     }

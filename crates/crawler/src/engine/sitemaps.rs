@@ -37,7 +37,7 @@ pub(super) struct Sitemaps {
     limits: SitemapLimits,
     max_redirects: u32,
     /// Where visits hand over the URLs of large sitemaps, and where they come out.
-    parts: (SitemapParts, mpsc::Receiver<SitemapPart>),
+    parts: (SitemapParts, mpsc::Receiver<Box<SitemapPart>>),
     /// What became of the URLs so far.
     counts: HashMap<(HostId, Fingerprint), Counts>,
     /// What the robots.txt or index that is looked through may still add, and the sitemaps that are only counted, since it may add no more.
@@ -93,7 +93,7 @@ impl Sitemaps {
     }
 
     /// The next URLs of a sitemap that is being read.
-    pub(super) async fn next_part(&mut self) -> Option<SitemapPart> {
+    pub(super) async fn next_part(&mut self) -> Option<Box<SitemapPart>> {
         self.parts.1.recv().await
     }
 
@@ -402,8 +402,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Takes in some URLs of a sitemap that is still being read.
-    pub(super) fn sitemap_part(&mut self, part: SitemapPart) -> Result<(), CommitError> {
-        let SitemapPart { lease, form, urls, bytes, held } = part;
+    pub(super) fn sitemap_part(&mut self, part: Box<SitemapPart>) -> Result<(), CommitError> {
+        let SitemapPart { lease, form, urls, bytes, held } = *part;
         let of = (lease.host, lease.url.fingerprint(&self.key));
         let key = link_key(of.0, of.1);
         let mut record = match self.frontier.get(Tree::Sitemaps, &key)? {

@@ -209,8 +209,8 @@ pub struct SitemapPart {
     pub held: BacklogBytes,
 }
 
-/// Where visits hand over the URLs of large sitemaps. A visit waits there until its engine has taken them.
-pub type SitemapParts = tokio::sync::mpsc::Sender<SitemapPart>;
+/// Where visits hand over the URLs of large sitemaps. A visit waits there until its engine has taken them. Boxed: a channel keeps space for 32.
+pub type SitemapParts = tokio::sync::mpsc::Sender<Box<SitemapPart>>;
 
 /// The answer to a request for a sitemap, read.
 #[derive(Debug)]

@@ -114,7 +114,9 @@ async fn read<F: Fetch, S: Store>(
                 // As text, and as what is written of it.
                 let held = context.pages.read_pool.hold(2 * bytes);
                 let lease = lease.clone();
-                parts.blocking_send(SitemapPart { lease, form, urls, bytes: received, held }).is_ok()
+                parts
+                    .blocking_send(Box::new(SitemapPart { lease, form, urls, bytes: received, held }))
+                    .is_ok()
             })
         };
         let sitemap = ok.then(|| {

@@ -112,8 +112,7 @@ impl WarcWriter {
     pub fn write_out(&mut self) -> Result<()> {
         let Some(current) = &mut self.current else { return Ok(()) };
         current.write_out()?;
-        // A cluster has a writer for each partition, of which few write at a time.
-        current.pending = Vec::new();
+        current.free();
         Ok(())
     }
 
@@ -178,6 +177,7 @@ impl WarcWriter {
     pub fn sync(&mut self) -> Result<()> {
         if let Some(current) = &mut self.current {
             current.sync()?;
+            current.free();
         }
         if self.is_dir_unsynced {
             sync_dir(&self.dir)?;
@@ -269,6 +269,13 @@ impl Current {
         pending.clear();
         self.pending = pending;
         Ok(())
+    }
+
+    /// Gives back the memory of records that were pending. A cluster has a writer for each partition, of which few write at a time.
+    fn free(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = Vec::new();
+        }
     }
 
     /// Writes whole records behind what is written, with nothing pending.
