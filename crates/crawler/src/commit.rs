@@ -12,10 +12,11 @@ mod recent;
 mod seals;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
 use self::bodies::{Bodies, Known};
 pub(crate) use self::discovered::failure_metadata;
@@ -32,7 +33,7 @@ use crate::record::{
     Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind,
     Withdrawal, decode_links, encode_links, withhold_links,
 };
-use crate::store::{Durability, Store, StoreError, Tree, Write};
+use crate::store::{Durability, Store, StoreError, Tree, Write, Writing};
 use crate::url::Fingerprint;
 use crate::visit::BacklogBytes;
 use crate::warc::{self, Encoded, Location, Metadata, Position, WarcInfo, WarcWriter, WrittenFile};
@@ -295,10 +296,47 @@ pub struct Committer<S> {
     /// Complete files are moved elsewhere: none has an index.
     moves_files: bool,
     /// Writes the indexes of complete files, from the first on.
-    rotation: Option<Rotation>,
+    rotation: Arc<OnceLock<Rotation>>,
     ledger: Ledger,
     pages: PageWriter,
     index: Option<Box<dyn Indexer>>,
+}
+
+/// What remains of a batch that is being written: versions of files stay in memory until they are in the store.
+#[derive(Debug)]
+struct Rest {
+    robots: Vec<Arc<RobotsRecord>>,
+    site_files: Vec<Arc<SiteFileRecord>>,
+    withdrawals: Vec<Withdrawal>,
+    held: Vec<BacklogBytes>,
+}
+
+/// A batch whose writes the store has.
+#[derive(Debug)]
+pub enum Begun {
+    /// They are written; what [`Committer::write`] returns.
+    Written(Option<Unsynced>),
+    /// Their outcome comes later.
+    UnderWay(UnderWay),
+}
+
+/// A batch that is being written.
+#[derive(Debug)]
+pub struct UnderWay {
+    outcome: oneshot::Receiver<Result<(), StoreError>>,
+    rest: Rest,
+}
+
+impl UnderWay {
+    /// Waits for the outcome, and does what remains, which takes no time: a store whose outcome comes later leaves no file of the archive to be synced
+    /// then, and has no index. Returns what [`Committer::write`] does.
+    pub async fn finish<S: Store>(
+        self,
+        committer: &mut Committer<S>,
+    ) -> Result<Option<Unsynced>, CommitError> {
+        self.outcome.await.map_err(|_| StoreError::Stopped)??;
+        committer.finish(Durability::PowerCut, self.rest)
+    }
 }
 
 /// Key of `meta` that says: the database holds content in its free space that was withdrawn.
@@ -328,7 +366,7 @@ impl<S: Store> Committer<S> {
             earlier: None,
             recent: None,
             moves_files: false,
-            rotation: None,
+            rotation: Arc::default(),
             ledger,
             pages,
             index: None,
@@ -369,6 +407,25 @@ impl<S: Store> Committer<S> {
     /// Writes a batch, which survives the end of the process then. What it returns has to be synced before it is durable; none if it is
     /// already, as what is followed by what mustn't precede it: captures overwritten, the index of a complete file.
     pub fn write(&mut self, batch: Batch) -> Result<Option<Unsynced>, CommitError> {
+        let (outcome, rest) = self.write_by(batch, |store, writes| store.write(writes))?;
+        self.finish(outcome?, rest)
+    }
+
+    /// As [`write`](Self::write), but where the store's outcome comes later, it isn't waited for: [`UnderWay::finish`] does.
+    pub fn begin(&mut self, batch: Batch) -> Result<Begun, CommitError> {
+        let (writing, rest) = self.write_by(batch, |store, writes| store.begin_write(writes))?;
+        Ok(match writing {
+            Writing::Over(outcome) => Begun::Written(self.finish(outcome?, rest)?),
+            Writing::UnderWay(outcome) => Begun::UnderWay(UnderWay { outcome, rest }),
+        })
+    }
+
+    /// Appends to the archive, and has `write` write to the store.
+    fn write_by<W: From<Result<Durability, StoreError>>>(
+        &mut self,
+        batch: Batch,
+        write: impl FnOnce(&S, Vec<Write>) -> W,
+    ) -> Result<(W, Rest), CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
         let Batch { mut decisions, totals, held, archive, archive_synced, .. } = batch;
         if let (Some(warc), Some(end)) = (&mut self.warc, archive_synced) {
@@ -424,12 +481,18 @@ impl<S: Store> Committer<S> {
                 writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
             }
         }
-        let durability = if is_followed {
+        let outcome = if is_followed {
             self.store.commit(writes)?;
-            Durability::PowerCut
+            W::from(Ok(Durability::PowerCut))
         } else {
-            self.store.write(writes)?
+            write(&self.store, writes)
         };
+        Ok((outcome, Rest { robots, site_files, withdrawals, held }))
+    }
+
+    /// Does what remains of a batch once it is written.
+    fn finish(&mut self, durability: Durability, rest: Rest) -> Result<Option<Unsynced>, CommitError> {
+        let Rest { robots, site_files, withdrawals, held } = rest;
         let unsynced = match (durability, &mut self.warc) {
             (Durability::PowerCut, Some(warc)) => warc.sync().map(|()| None)?,
             (Durability::PowerCut, None) => None,
@@ -473,10 +536,13 @@ impl<S: Store> Committer<S> {
         if files.is_empty() || self.moves_files {
             return;
         }
-        if self.rotation.is_none() {
-            self.rotation = Rotation::start().ok();
+        if self.rotation.get().is_none()
+            && let Ok(rotation) = Rotation::start()
+        {
+            // Another one may have been first: one is enough.
+            drop(self.rotation.set(rotation));
         }
-        if let Some(rotation) = &self.rotation {
+        if let Some(rotation) = self.rotation.get() {
             for file in files {
                 rotation.complete(file);
             }
@@ -510,6 +576,12 @@ impl<S: Store> Committer<S> {
     #[must_use]
     pub fn moving_files(self, moves_files: bool) -> Self {
         Self { moves_files, ..self }
+    }
+
+    /// Has the indexes of complete files written by the thread that others use too; it is started with the first of them.
+    #[must_use]
+    pub fn indexing_by(self, rotation: Arc<OnceLock<Rotation>>) -> Self {
+        Self { rotation, ..self }
     }
 
     /// Has what is committed taken into a full-text index.
@@ -549,7 +621,7 @@ impl<S: Store> Committer<S> {
             if self.shares_archive && !path.exists() {
                 continue;
             }
-            let _withdrawing = self.rotation.as_ref().map(|rotation| rotation.withdrawing(&path));
+            let _withdrawing = self.rotation.get().map(|rotation| rotation.withdrawing(&path));
             warc::write_tombstone(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
             let withdrawal = Withdrawal { done: true, ..withdrawal };
             done.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal)?));

@@ -41,6 +41,7 @@ pub mod page_store;
 mod parallel;
 pub mod pauses;
 pub mod plan;
+pub mod portion;
 pub mod post;
 mod public_suffix;
 pub mod quantity;

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 use robots::memory::block;
 
+use crate::portion::Portion;
+
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -56,7 +58,7 @@ const OVERHEAD: usize = 192;
 /// ```
 #[derive(Debug)]
 pub struct OriginCache {
-    budget: usize,
+    portion: Portion,
     held: Mutex<Entries>,
 }
 
@@ -85,9 +87,14 @@ impl OriginCache {
 
     /// An empty cache with this budget in bytes.
     pub fn new(budget: u64) -> Self {
+        Self::within(Portion::whole(usize::try_from(budget).unwrap_or(usize::MAX)))
+    }
+
+    /// An empty cache that shares a budget in bytes with others: what they leave is its budget, and its part of the whole in any case.
+    pub fn within(portion: Portion) -> Self {
         let lists = std::array::from_fn(|_| LruCache::unbounded_with_hasher(RandomState::new()));
         let held = Entries { lists, bytes: 0, elsewhere: 0, clock: 0 };
-        Self { budget: usize::try_from(budget).unwrap_or(usize::MAX), held: Mutex::new(held) }
+        Self { portion, held: Mutex::new(held) }
     }
 
     /// An entry, which counts as used by this. None where it isn't kept, or is of another type.
@@ -118,6 +125,7 @@ impl OriginCache {
         } else {
             dropped.push(slot);
         }
+        self.note(&held);
         // Large values take a while to be freed: not under the lock.
         drop(held);
         drop(dropped);
@@ -125,7 +133,10 @@ impl OriginCache {
 
     /// Drops an entry.
     pub fn remove(&self, kind: Kind, name: &str) {
-        let dropped = self.lock().remove(kind, name);
+        let mut held = self.lock();
+        let dropped = held.remove(kind, name);
+        self.note(&held);
+        drop(held);
         drop(dropped);
     }
 
@@ -136,13 +147,15 @@ impl OriginCache {
         while held.lists[kind as usize].len() > most {
             dropped.extend(held.pop(kind as usize));
         }
+        self.note(&held);
         drop(held);
         drop(dropped);
     }
 
     /// Bytes that may be kept elsewhere for the same budget: a quarter of it stays for the entries here.
     pub fn most_elsewhere(&self) -> usize {
-        self.budget - self.budget / 4
+        let budget = self.budget();
+        budget - budget / 4
     }
 
     /// Counts bytes that are kept elsewhere for the same budget: the trap counters of hosts in memory. Beyond
@@ -152,17 +165,24 @@ impl OriginCache {
         let mut held = self.lock();
         held.elsewhere = bytes;
         held.shrink(self.budget_beside(bytes), &mut dropped);
+        self.note(&held);
         drop(held);
         drop(dropped);
     }
 
     fn budget_beside(&self, elsewhere: usize) -> usize {
-        self.budget - elsewhere.min(self.most_elsewhere())
+        let budget = self.budget();
+        budget - elsewhere.min(budget - budget / 4)
+    }
+
+    /// Says what is held to those who share the budget.
+    fn note(&self, held: &Entries) {
+        self.portion.hold(held.bytes.saturating_add(held.elsewhere));
     }
 
     /// The budget in bytes.
     pub fn budget(&self) -> usize {
-        self.budget
+        self.portion.most()
     }
 
     /// Bytes in use: never more than the budget.
@@ -284,6 +304,28 @@ mod tests {
         cache.count_elsewhere(0);
         fill();
         assert_eq!(cache.len(Kind::Robots), 8);
+    }
+
+    #[test]
+    fn caches_that_share_a_budget_have_what_the_others_leave_and_their_part_in_any_case() {
+        let of_one = OVERHEAD + 1_000;
+        let budget = Portion::whole(8 * of_one);
+        let [one, two] = [budget.further(), budget.further()].map(OriginCache::within);
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let fill = |cache: &OriginCache| {
+            names.map(|name| cache.keep(Kind::Robots, name, Arc::new(1_u32), 900));
+        };
+        fill(&one);
+        assert_eq!(one.len(Kind::Robots), 8);
+        fill(&two);
+        // A third of it: the owner of the budget counts as well.
+        assert_eq!(two.len(Kind::Robots), 2);
+        one.count_elsewhere(0);
+        assert_eq!(one.len(Kind::Robots), 6, "what the other one took");
+        assert!(one.bytes() + two.bytes() <= 8 * of_one);
+        drop(one);
+        fill(&two);
+        assert_eq!(two.len(Kind::Robots), 8);
     }
 
     proptest! {

@@ -25,6 +25,7 @@ use crate::encoded::Size;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::RobotsFetch;
 use crate::origin_cache::{Kind, OriginCache};
+use crate::portion::Portion;
 use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -145,6 +146,11 @@ pub struct RobotsCache<S> {
     uncommitted_rules: Uncommitted<RobotsRecord>,
 }
 
+/// The memory for large files that were read in the last minute.
+pub fn large_files() -> Portion {
+    Portion::whole(lately::MOST)
+}
+
 impl<S: Store> RobotsCache<S> {
     /// A cache over a store, in this budget.
     pub fn new(
@@ -162,6 +168,17 @@ impl<S: Store> RobotsCache<S> {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    /// Shares the memory for large files that were read in the last minute with other caches.
+    #[must_use]
+    pub fn sharing(self, lately: Portion) -> Self {
+        Self { lately: Lately::within(lately), ..self }
+    }
+
+    /// Drops large files that were read more than a minute ago. To be called once a second.
+    pub fn tidy(&self, now: Now) {
+        self.lately.tidy(now);
     }
 
     /// What is known of an origin. Cost: where it isn't in memory, one value of the store, which is read again; a file of 500 KiB takes

@@ -41,7 +41,7 @@ pub struct Database {
     layout: Arc<Layout>,
     terms: Terms,
     /// Commits that were confirmed, and the microseconds that they took.
-    confirmed: (AtomicU64, AtomicU64),
+    confirmed: Arc<(AtomicU64, AtomicU64)>,
     /// In the order of the layout.
     nodes: Vec<Node>,
     thread: Option<JoinHandle<()>>,
@@ -149,7 +149,7 @@ impl Database {
             .name("database".to_owned())
             .spawn(move || runtime.block_on(work))
             .map_err(ClusterError::Thread)?;
-        let confirmed = <(AtomicU64, AtomicU64)>::default();
+        let confirmed = Arc::default();
         Ok(Self { layout: Arc::new(layout), terms, confirmed, nodes, thread: Some(thread) })
     }
 
@@ -178,26 +178,24 @@ impl Database {
         answer.recv().map_err(|_| StoreError::Stopped)?
     }
 
-    /// Hands on a commit of a partition and waits for its outcome.
-    pub(super) fn commit(
-        &self,
-        part: i32,
-        make: impl FnOnce(SyncSender<Result<(), StoreError>>) -> PartCommit,
-    ) -> Result<(), StoreError> {
-        let (reply, answer) = sync_channel(1);
-        let node = self.nodes.get(self.layout.place(part)).ok_or(StoreError::Stopped)?;
-        let began = clock::instant();
-        node.writer.send(make(reply)).map_err(|_| StoreError::Stopped)?;
-        answer.recv().map_err(|_| StoreError::Stopped)??;
-        self.confirmed.0.fetch_add(1, Ordering::Relaxed);
-        let took = u64::try_from(clock::instant().duration_since(began).as_micros()).unwrap_or(u64::MAX);
-        self.confirmed.1.fetch_add(took, Ordering::Relaxed);
-        Ok(())
+    /// Hands on a commit of a partition, whose reply gets the outcome. It is dropped without one where who writes is gone.
+    pub(super) fn commit(&self, commit: PartCommit) -> Result<(), StoreError> {
+        let node = self.nodes.get(self.layout.place(commit.claim.part)).ok_or(StoreError::Stopped)?;
+        let (began, confirmed, reply) = (clock::instant(), Arc::clone(&self.confirmed), commit.reply);
+        let reply = Box::new(move |outcome: Result<(), StoreError>| {
+            if outcome.is_ok() {
+                let took = clock::instant().duration_since(began).as_micros();
+                confirmed.0.fetch_add(1, Ordering::Relaxed);
+                confirmed.1.fetch_add(u64::try_from(took).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
+            reply(outcome);
+        });
+        node.writer.send(PartCommit { reply, ..commit }).map_err(|_| StoreError::Stopped)
     }
 
     /// How many commits of partitions were confirmed, and the time that they took, each counted.
     pub(super) fn confirmed(&self) -> (u64, Duration) {
-        let (commits, took) = &self.confirmed;
+        let (commits, took) = &*self.confirmed;
         (commits.load(Ordering::Relaxed), Duration::from_micros(took.load(Ordering::Relaxed)))
     }
 }
@@ -219,9 +217,13 @@ fn begin(address: Address) -> Result<(Runtime, All), ClusterError> {
     Ok((runtime, all))
 }
 
+/// Threads of such a runtime that look names up, or search files.
+const LONGER: usize = 2;
+
 /// A runtime for one thread.
 pub(super) fn runtime() -> Result<Runtime, ClusterError> {
-    Builder::new_current_thread().enable_all().build().map_err(ClusterError::Thread)
+    let mut runtime = Builder::new_current_thread();
+    runtime.enable_all().max_blocking_threads(LONGER).build().map_err(ClusterError::Thread)
 }
 
 /// Does something in a runtime of its own. Its end waits for nothing: a name may still be looked up.

@@ -1,9 +1,10 @@
 //! What one partition wants to have committed.
 
-use std::sync::mpsc::SyncSender;
-
 use super::Claim;
 use crate::store::StoreError;
+
+/// Gets the outcome of a commit. It must not wait for anything.
+pub(super) type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send + Sync>;
 
 /// The next commit of a partition.
 pub(super) struct PartCommit {
@@ -11,7 +12,7 @@ pub(super) struct PartCommit {
     pub(super) claim: Claim,
     pub(super) removes: Vec<(i16, Vec<u8>)>,
     pub(super) puts: Vec<(i16, Vec<u8>, Vec<u8>)>,
-    pub(super) reply: SyncSender<Result<(), StoreError>>,
+    pub(super) reply: Reply,
 }
 
 impl PartCommit {
@@ -24,7 +25,6 @@ impl PartCommit {
 
     /// Answers who asked for it.
     pub(super) fn reply(self, result: Result<(), StoreError>) {
-        // Who asked is gone where the process ends.
-        drop(self.reply.send(result));
+        (self.reply)(result);
     }
 }

@@ -2,21 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::{Network, PgStore};
+use crate::cdxj::Rotation;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, RecentBodies, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
 use crate::engine::{
-    AddressPool, Allowance, Engine, EngineParts, EngineSettings, LOST, PartitionParts, Pool, Post, Standing,
-    Stop, Stored, Summary,
+    AddressPool, Allowance, Engine, EngineParts, EngineSettings, LOST, PartitionParts, Pool, Portions, Post,
+    Standing, Stop, Stored,
 };
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
@@ -26,6 +27,7 @@ use crate::intents::Intents;
 use crate::job::{self, consent_cache, engine_settings, revisit, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
+use crate::portion::Portion;
 use crate::post::{Place, Series};
 use crate::record::RunSettings;
 use crate::scope::Scope;
@@ -59,7 +61,20 @@ pub(super) struct Shared {
     pub(super) bodies: Option<Arc<RecentBodies>>,
     pub(super) started: Timestamp,
     pub(super) partitions: u32,
+    /// Those that are being opened have a place.
+    pub(super) opening: Semaphore,
+    /// The memory for what is kept of origins.
+    pub(super) origins: Portion,
+    /// The same, of large robots.txt files that were read in the last minute.
+    pub(super) robots_lately: Portion,
+    /// The rest of what the engines hold in memory.
+    pub(super) portions: Portions,
+    /// Writes the indexes of complete files.
+    pub(super) rotation: Arc<OnceLock<Rotation>>,
 }
+
+/// Partitions that are opened at a time: the threads that open them have other work as well.
+pub(super) const OPENING: usize = 7;
 
 /// What was counted of a partition: so far, and of that what its worker has taken into its own figures.
 #[derive(Debug, Default)]
@@ -82,23 +97,30 @@ impl Counted {
 
 type Letters = UnboundedReceiver<Vec<Stored>>;
 
-/// Crawls a partition until no more letters come and nothing remains, or until `stop` says so.
+/// Crawls a partition until no more letters come and nothing remains, or until `stop` says so: one that still waits to be opened then isn't.
 pub(super) async fn crawl(
     shared: Arc<Shared>,
     store: Arc<PgStore>,
     (standing, allowance): (Arc<Standing>, Option<Arc<Allowance>>),
     letters: Letters,
-    stop: watch::Receiver<Stop>,
+    mut stop: watch::Receiver<Stop>,
     counted: Arc<Mutex<Counted>>,
-) -> Result<Summary, CommitError> {
+) -> Result<(), CommitError> {
     let runtime = Handle::current();
+    let place = tokio::select! {
+        biased;
+        _asked = stop.wait_for(|asked| *asked != Stop::No) => return Ok(()),
+        place = shared.opening.acquire() => place.map_err(|_| CommitError::Store(StoreError::Stopped))?,
+    };
+    let of_opening = Arc::clone(&shared);
     // Reads what the partition has: the database may take its time.
     let opening = tokio::task::spawn_blocking(move || {
         let _in_runtime = runtime.enter();
-        open(&shared, &store, (standing, allowance), letters, counted)
+        open(&of_opening, &store, (standing, allowance), letters, counted)
     });
     let opened = opening.await.map_err(|_| CommitError::Store(StoreError::Stopped))?;
-    opened?.run(stop).await
+    drop(place);
+    opened?.run(stop).await.map(drop)
 }
 
 fn open(
@@ -122,15 +144,18 @@ fn open(
         committer = committer.archiving_series(&shared.warc, &info, size, &series)?;
         committer = committer.sharing_bodies_within_files(shared.bodies.clone());
         committer = committer.moving_files(shared.moves_files);
+        committer = committer.indexing_by(Arc::clone(&shared.rotation));
     }
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
-    let bytes = settings.limits.origin_cache / u64::from(shared.partitions.clamp(1, 256));
-    let caches = Arc::new(OriginCache::new(bytes));
+    let caches = Arc::new(OriginCache::within(shared.origins.further()));
+    let portions = shared.portions.further();
     let is_revisiting = store.get(Tree::Meta, LOST)?.is_some() || revisit::is_open(&*store)?;
     let context = Arc::new(VisitContext {
         fetch: shared.network.clone(),
         caches: Arc::clone(&caches),
-        robots: robots_cache(settings, Arc::clone(&store), &caches).with_clock(clock),
+        robots: robots_cache(settings, Arc::clone(&store), &caches)
+            .with_clock(clock)
+            .sharing(shared.robots_lately.further()),
         consent: consent_cache(settings, Arc::clone(&store), &caches),
         revisiting: Revisiting::of(Arc::clone(&store), is_revisiting),
         pages: Arc::clone(&shared.pages),
@@ -140,7 +165,11 @@ fn open(
         retries: settings.fetch.retries,
         max_wait: settings.pace.max_wait,
     });
-    let engine = EngineSettings { run: Some(shared.run.clone()), ..engine_settings(settings, *key) };
+    let engine = EngineSettings {
+        run: Some(shared.run.clone()),
+        frontier: portions.frontier.limits(),
+        ..engine_settings(settings, *key)
+    };
     let totals = match store.get(Tree::Meta, b"totals")? {
         Some(value) => serde_json::from_slice(&value)?,
         None => Totals::default(),
@@ -162,6 +191,7 @@ fn open(
         allowance,
         pool: shared.pool.clone(),
         addresses: shared.addresses.clone(),
+        portions: Some(portions),
     };
     let parts = EngineParts {
         pauses: Some(Arc::clone(&shared.pauses)),

@@ -1,15 +1,18 @@
 //! [`Store`] over one partition of a cluster's database.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::part_commit::PartCommit;
+use tokio::sync::oneshot;
+
+use super::part_commit::{PartCommit, Reply};
 use super::schema::{MAIL_TREE, SENT_TREE};
 use super::sent::{Sent, unpack_letters};
 use super::{Claim, Database};
 use crate::causes::Cause;
 use crate::post::{MAIL, addressee};
-use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
+use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write, Writing};
 
 const GET: &str = "select key, value from kv where part = $1 and tree = $2 and key = $3";
 const FLOOR: &str =
@@ -38,19 +41,19 @@ const BATCH: (usize, usize) = (1024, 1_048_576);
 /// A scan of them alone finds both.
 ///
 /// A call waits for the database: about a round trip of the network for a read, and a write to the disks of the server, and of its
-/// standby, for a commit.
+/// standby, for a commit. [`begin_write`](Store::begin_write) doesn't.
 #[derive(Debug)]
 pub struct PgStore {
     database: Arc<Database>,
     claim: Claim,
-    /// The commits so far; none after an error.
-    commits: Mutex<Option<i64>>,
+    /// The commits so far; none while one is under way, and after an error.
+    commits: Arc<Mutex<Option<i64>>>,
 }
 
 impl PgStore {
     /// The store of a partition.
     pub fn new(database: Arc<Database>, claim: Claim) -> Self {
-        Self { database, claim, commits: Mutex::new(Some(claim.commits)) }
+        Self { database, claim, commits: Arc::new(Mutex::new(Some(claim.commits))) }
     }
 
     /// The claim that it was made with.
@@ -58,9 +61,9 @@ impl PgStore {
         self.claim
     }
 
-    /// The number of commits that this owner and those before it made; none after an error.
+    /// The number of commits that this owner and those before it made; none while one is under way, and after an error.
     pub fn commits(&self) -> Option<i64> {
-        *self.commits.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.commits)
     }
 
     fn read(&self, sql: &'static str, tree: Tree, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
@@ -95,6 +98,42 @@ impl PgStore {
         }))
     }
 
+    /// Hands on the next commit; `reply` gets its outcome. Until then, and after an error, no further one is made.
+    fn begin(&self, writes: Vec<Write>, reply: Reply) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            self.commits().ok_or(StoreError::Stopped)?;
+            reply(Ok(()));
+            return Ok(());
+        }
+        let writes: BTreeMap<(i16, Vec<u8>), Option<Vec<u8>>> =
+            writes.into_iter().map(|write| ((write.tree as i16, write.key), write.value)).collect();
+        let (mut removes, mut puts, mut letters) = (Vec::new(), Vec::new(), Vec::new());
+        for ((tree, key), value) in writes {
+            let letter = addressee(&key).filter(|_| tree == Tree::Meta as i16);
+            match (letter, value) {
+                (None, Some(value)) => puts.push((tree, key, value)),
+                (None, None) => removes.push((tree, key)),
+                (Some((to, key)), Some(text)) => letters.push(Sent { to, key: key.to_vec(), text }),
+                // One that this partition has read.
+                (Some((_, key)), None) => removes.push((MAIL_TREE, key.to_vec())),
+            }
+        }
+        if let Some(first) = letters.first() {
+            // All in one row: a page may have links to many partitions.
+            let key = first.key.clone();
+            let bundle = Sent::write(&letters).map_err(|error| unreadable(error.into()))?;
+            puts.push((SENT_TREE, key, bundle));
+        }
+        let number = lock(&self.commits).take().ok_or(StoreError::Stopped)? + 1;
+        let commits = Arc::clone(&self.commits);
+        let reply = Box::new(move |outcome: Result<(), StoreError>| {
+            *lock(&commits) = outcome.is_ok().then_some(number);
+            reply(outcome);
+        });
+        let claim = Claim { commits: number, ..self.claim };
+        self.database.commit(PartCommit { claim, removes, puts, reply })
+    }
+
     /// Reads the letters that this partition hasn't dealt with.
     fn letters(&self) -> impl Iterator<Item = Result<Pair, StoreError>> + Send + '_ {
         let head = [MAIL, &self.claim.part.to_be_bytes()].concat();
@@ -118,6 +157,10 @@ impl PgStore {
             letters.chain(error.map(Err))
         })
     }
+}
+
+fn lock(commits: &Mutex<Option<i64>>) -> MutexGuard<'_, Option<i64>> {
+    commits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A letter that can't be read or written.
@@ -160,34 +203,18 @@ impl Store for PgStore {
     }
 
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = commits.ok_or(StoreError::Stopped)? + 1;
-        if writes.is_empty() {
-            return Ok(());
+        let (sender, outcome) = sync_channel(1);
+        // Who waits is gone where the process ends.
+        self.begin(writes, Box::new(move |stored| drop(sender.send(stored))))?;
+        outcome.recv().map_err(|_| StoreError::Stopped)?
+    }
+
+    fn begin_write(&self, writes: Vec<Write>) -> Writing {
+        let (sender, outcome) = oneshot::channel();
+        match self.begin(writes, Box::new(move |stored| drop(sender.send(stored)))) {
+            Ok(()) => Writing::UnderWay(outcome),
+            Err(error) => Writing::Over(Err(error)),
         }
-        let writes: BTreeMap<(i16, Vec<u8>), Option<Vec<u8>>> =
-            writes.into_iter().map(|write| ((write.tree as i16, write.key), write.value)).collect();
-        let (mut removes, mut puts, mut letters) = (Vec::new(), Vec::new(), Vec::new());
-        for ((tree, key), value) in writes {
-            let letter = addressee(&key).filter(|_| tree == Tree::Meta as i16);
-            match (letter, value) {
-                (None, Some(value)) => puts.push((tree, key, value)),
-                (None, None) => removes.push((tree, key)),
-                (Some((to, key)), Some(text)) => letters.push(Sent { to, key: key.to_vec(), text }),
-                // One that this partition has read.
-                (Some((_, key)), None) => removes.push((MAIL_TREE, key.to_vec())),
-            }
-        }
-        if let Some(first) = letters.first() {
-            // All in one row: a page may have links to many partitions.
-            let key = first.key.clone();
-            let bundle = Sent::write(&letters).map_err(|error| unreadable(error.into()))?;
-            puts.push((SENT_TREE, key, bundle));
-        }
-        let claim = Claim { commits: number, ..self.claim };
-        let result = self.database.commit(claim.part, |reply| PartCommit { claim, removes, puts, reply });
-        *commits = result.is_ok().then_some(number);
-        result
     }
 }
 

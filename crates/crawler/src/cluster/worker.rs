@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::address::ANSWER;
 use super::addresses::AddressKeeper;
 use super::archive::{self, Archive, Moving};
+use super::database;
 use super::handover::Handover;
 use super::limits::{Keeper, Limits, Reached};
 use super::mail::{self, Carrier};
@@ -30,12 +31,14 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
 use crate::config::{self, ConfigError, Settings, WarcDedup};
 use crate::crawl_dir::CrawlDir;
-use crate::engine::{Allowance, Standing, Stop, Summary};
+use crate::engine::{Allowance, Portions, Standing, Stop};
 use crate::intents::Intents;
 use crate::job::{JobError, Prepared, page_rules};
 use crate::nofollow;
 use crate::pauses::PauseLog;
+use crate::portion::Portion;
 use crate::post::{self, Series};
+use crate::robots_cache::large_files;
 use crate::store::{Store as _, StoreError, Tree};
 use crate::suspects::{Suspects, Trials};
 use crate::url::FingerprintKey;
@@ -56,8 +59,13 @@ pub(super) const CRAWL_FILE: &str = "cluster-crawl";
 /// How long requests and commits in flight may take when a worker has to end at once.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Threads that crawl: they wait for the database.
-const THREADS: usize = 16;
+/// Threads that crawl, and those on which they do what takes longer: both may wait for what they read in the database. They are as many whatever the worker owns: a
+/// commit waits for its answer without a thread. On the second, only the reading of a sitemap, of which there is one at a time, waits for what others do there.
+const THREADS: usize = 12;
+const LONGER: usize = 10;
+
+/// Threads that make requests, and those that decode and store large responses.
+const NETWORK: (usize, usize) = (2, 3);
 
 /// What a worker is started with.
 #[derive(Debug, Clone)]
@@ -178,13 +186,14 @@ pub fn work(
 ) -> Result<Ended, WorkError> {
     // Two runtimes: the threads that make requests never wait for the database.
     let archive = Archive::new(&options.archive, dir)?;
-    let runtime = |threads, name: &str| {
-        Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()
+    let runtime = |(threads, longer), name: &str| {
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(threads).max_blocking_threads(longer).thread_name(name).enable_all().build()
     };
-    let network = runtime(2, "network").map_err(WorkError::Threads)?;
-    let crawling = runtime(THREADS, "crawl").map_err(WorkError::Threads)?;
+    let network = runtime(NETWORK, "network").map_err(WorkError::Threads)?;
+    let crawling = runtime((THREADS, LONGER), "crawl").map_err(WorkError::Threads)?;
     // Neither of them drives what reports and hears signals: all their threads may wait for the database.
-    let own = Builder::new_current_thread().enable_all().build().map_err(WorkError::Threads)?;
+    let own = database::runtime()?;
     let mut tally = Tally::default();
     let ended = loop {
         let worked = session(options, (dir, &archive), (&own, &crawling, &network), stop, (&mut tally, tell));
@@ -326,6 +335,11 @@ fn session(
         bodies: (settings.warc.dedup != WarcDedup::Off).then(Arc::default),
         started,
         partitions: terms.partitions,
+        opening: Semaphore::new(partition::OPENING),
+        origins: Portion::whole(usize::try_from(settings.limits.origin_cache).unwrap_or(usize::MAX)),
+        robots_lately: large_files(),
+        portions: Portions::default(),
+        rotation: Arc::default(),
         settings,
     });
     let moving = archive.moving(dir, &database);
@@ -485,7 +499,7 @@ struct Owner {
     member: Member,
     partitions: HashMap<i32, Partition>,
     boxes: Boxes,
-    running: JoinSet<(i32, Result<Summary, CommitError>)>,
+    running: JoinSet<(i32, Result<(), CommitError>)>,
     /// How the session is to end, once nothing runs any more.
     ending: Option<Session>,
     /// A signal asked this worker to end.
@@ -618,15 +632,15 @@ impl Owner {
     }
 
     /// A partition isn't crawled any more.
-    fn ended(&mut self, part: i32, result: Result<Summary, CommitError>) {
+    fn ended(&mut self, part: i32, result: Result<(), CommitError>) {
         self.boxes.change(|boxes| drop(boxes.remove(&part)));
         if let Some(partition) = self.partitions.remove(&part) {
             self.tally.done.add(&lock(&partition.counted).take());
             self.moving.written.end(&partition.series);
         }
         match result {
-            Ok(_) if self.ending.is_none() => self.member.give_back(part),
-            Ok(_) => {}
+            Ok(()) if self.ending.is_none() => self.member.give_back(part),
+            Ok(()) => {}
             Err(CommitError::Store(StoreError::Fenced { .. })) => {
                 tracing::warn!(part, "the partition belongs to another worker now");
                 self.member.give_back(part);

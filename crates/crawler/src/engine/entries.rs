@@ -1,7 +1,5 @@
 //! The engine's entries in the ledger: each request once, the results of robots.txt and directives, starts and ends.
 
-use std::num::NonZeroUsize;
-
 use super::Engine;
 use super::settlement::{Entered, about, about_url, whose};
 use crate::clock::Now;
@@ -23,8 +21,7 @@ use crate::visit::Growth;
 
 /// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
 /// goes; it is looked up in the store when it is needed. About 140 bytes each.
-pub(super) const URLS_REMEMBERED: [NonZeroUsize; 2] =
-    [NonZeroUsize::new(16_384).expect("more than none"), NonZeroUsize::new(512).expect("more than none")];
+pub(super) const URLS_REMEMBERED: [usize; 2] = [16_384, 512];
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.

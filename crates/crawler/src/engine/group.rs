@@ -12,7 +12,7 @@ use super::busy::Busy;
 use super::{Engine, quota};
 use crate::causes::with_causes;
 use crate::clock::{Clock, Now};
-use crate::commit::{Batch, CommitError, Committer, Totals, Unsynced};
+use crate::commit::{Batch, Begun, CommitError, Committer, Totals, UnderWay, Unsynced};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::intents::Place;
@@ -106,6 +106,8 @@ pub(super) struct Committing<S> {
     batch: Option<Batch>,
     /// Where its requests are noted.
     places: Vec<Place>,
+    /// The store has it; its outcome isn't known yet.
+    under_way: Option<UnderWay>,
     result: Result<Option<Unsynced>, CommitError>,
 }
 
@@ -116,6 +118,36 @@ impl<S: Store> Committing<S> {
             self.result = self.committer.write(batch);
         }
     }
+
+    /// Gives it to the store. Where the outcome comes later, [`finish`](Self::finish) waits for it, and no thread does.
+    fn begin(&mut self) {
+        let Some(batch) = self.batch.take() else { return };
+        match self.committer.begin(batch) {
+            Ok(Begun::Written(unsynced)) => self.result = Ok(unsynced),
+            Ok(Begun::UnderWay(under_way)) => self.under_way = Some(under_way),
+            Err(error) => self.result = Err(error),
+        }
+    }
+
+    /// Whether the outcome isn't known yet.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Waits for the outcome.
+    pub(super) async fn finish(mut self) -> Self {
+        if let Some(under_way) = self.under_way.take() {
+            self.result = under_way.finish(&mut self.committer).await;
+        }
+        self
+    }
+}
+
+/// Waits for a commit that was [started](Engine::start_commit).
+pub(super) async fn finished<S: Store>(
+    commit: JoinHandle<Committing<S>>,
+) -> Result<Committing<S>, tokio::task::JoinError> {
+    Ok(commit.await?.finish().await)
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -152,13 +184,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
     }
 
+    /// Begins to commit what waits, on a thread of its own; how it ended is known once the commit is [finished](Committing::finish).
     pub(super) fn start_commit(
         &mut self,
         now: Now,
     ) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
         let Some(mut committing) = self.begin_commit(now)? else { return Ok(None) };
         Ok(Some(tokio::task::spawn_blocking(move || {
-            committing.write();
+            committing.begin();
             committing
         })))
     }
@@ -187,7 +220,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.began = now.mono;
         let totals = batch.totals;
         let places = std::mem::take(&mut self.group.places);
-        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), places, result: Ok(None) }))
+        Ok(Some(Committing {
+            committer,
+            generation,
+            totals,
+            batch: Some(batch),
+            places,
+            under_way: None,
+            result: Ok(None),
+        }))
     }
 
     /// Takes note of a commit that was written: hosts that wait for it may be asked.

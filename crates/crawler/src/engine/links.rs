@@ -318,7 +318,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// True the first time that a URL is skipped for a reason, as far as that is remembered.
     pub(super) fn is_new_skip(&mut self, mark: Fingerprint, outcome: LinkOutcome) -> bool {
-        if self.bounds.skips.len() >= super::SKIPS_REMEMBERED {
+        if self.bounds.skips.len() >= self.remembered_at_most {
             self.bounds.skips.clear();
         }
         self.bounds.skips.insert(skip_key(mark, outcome))

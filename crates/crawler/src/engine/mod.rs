@@ -20,6 +20,7 @@ mod parts;
 mod pauses;
 mod permits;
 mod pool;
+mod portions;
 mod post;
 mod progress;
 mod quota;
@@ -58,6 +59,7 @@ pub const CRASHED: &[u8] = b"crashed";
 pub use self::parts::{EngineParts, PartitionParts};
 pub use self::pool::Pool;
 use self::pool::Pooled;
+pub use self::portions::Portions;
 pub use self::post::{Post, Standing, Stored};
 use self::progress::Reports;
 use self::quota::Quotas;
@@ -134,6 +136,10 @@ pub struct Engine<F, S> {
     careful: Careful,
     /// Who has the partition, and who had it when it died.
     takeover: Takeover,
+    /// What it may hold beside the engines of other partitions.
+    portions: Option<Portions>,
+    /// How many fingerprints of URLs that were skipped are remembered, and how many of those that were sent.
+    remembered_at_most: usize,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -155,7 +161,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Self, CommitError> {
         let EngineParts { committer, listener, pauses, intents, orders, skipped_urls, partition } = parts;
         let (intents, left) = intents.unzip();
-        let PartitionParts { worker, post, deadline, allowance, pool, addresses } = partition;
+        let PartitionParts { worker, post, deadline, allowance, pool, addresses, portions } = partition;
         let clock = context.clock;
         let now = clock.now();
         let key = context.pages.key;
@@ -244,6 +250,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             post,
             careful,
             takeover,
+            portions,
+            remembered_at_most: SKIPS_REMEMBERED,
         };
         engine.enter_left(left.unwrap_or_default())?;
         engine.park_slow()?;

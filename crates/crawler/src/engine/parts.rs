@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::{AddressPool, Allowance, Listener, Pool, Post, Steer};
+use super::{AddressPool, Allowance, Listener, Pool, Portions, Post, Steer};
 use crate::commit::Committer;
 use crate::deadline::Deadline;
 use crate::intents::{Intent, Intents};
@@ -66,4 +66,6 @@ pub struct PartitionParts {
     pub pool: Option<Arc<Pool>>,
     /// Has the hosts of one address take turns with those of other partitions, where they do with each other.
     pub addresses: Option<Arc<AddressPool>>,
+    /// What the engine may hold in memory beside those of other partitions, instead of what one alone may.
+    pub portions: Option<Portions>,
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::limits::Taken;
-use super::{Engine, Leases, SKIPS_REMEMBERED};
+use super::{Engine, Leases};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
@@ -89,7 +89,7 @@ pub struct Post {
     links: BTreeMap<u32, BTreeMap<String, Vec<SentLink>>>,
     others: Vec<(u32, Letter)>,
     /// URLs that were sent, as far as memory reaches.
-    sent: FingerprintSet,
+    pub(super) sent: FingerprintSet,
     /// Bodies that were found to be lost, by page and place: what is stored of a page may still say that it has one.
     lost: FingerprintSet,
 }
@@ -172,7 +172,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Sends a link within the scope to the partition of its host, once as far as memory reaches.
     pub(super) fn send_link(&mut self, to: u32, from: &str, link: SentLink, fingerprint: Fingerprint) {
         let Some(post) = &mut self.post else { return };
-        if post.sent.len() >= SKIPS_REMEMBERED {
+        if post.sent.len() >= self.remembered_at_most {
             post.sent.clear();
         }
         if !post.sent.insert(fingerprint) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::group::{Committing, Synced};
+use super::group::{self, Committing, Synced};
 use super::permits::Use;
 use super::{End, Engine, Leases, Stop, Summary, allowance, post};
 use crate::clock::{Clock, Now};
@@ -78,7 +78,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let ended = self.crawl(&mut run, stop).await;
         // After an error: whoever opens the crawl next must not meet a writer.
         let written = match run.committing.take() {
-            Some(commit) => self.written(commit.await),
+            Some(commit) => self.written(group::finished(commit).await),
             None => Ok(()),
         };
         let synced = match &ended {
@@ -144,7 +144,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 done = finished(&mut run.committing) => {
                     run.committing = None;
-                    self.written(done)?;
+                    match done {
+                        Ok(begun) if begun.is_under_way() => run.committing = Some(tokio::spawn(begun.finish())),
+                        done => self.written(done)?,
+                    }
                     run.syncing = run.syncing.take().or_else(|| self.start_sync());
                 }
                 done = finished(&mut run.syncing) => {
@@ -177,7 +180,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.end(run, now)?;
         }
         if let Some(commit) = self.start_commit(now)? {
-            let done = commit.await;
+            let done = group::finished(commit).await;
             self.written(done)?;
         }
         self.sync(run).await
@@ -282,6 +285,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let caches = &self.context.caches;
             let counters = self.frontier.limit_trap_counters(caches.most_elsewhere(), now)?;
             caches.count_elsewhere(counters);
+            self.context.robots.tidy(now);
+            self.keep_to_portions();
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! What settling a visit leads to: each test hands the engine an outcome, and looks at what it is about to commit. No request is made, so
 //! that a host may be leased again before the commit.
 
-use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use meta::Effects;
@@ -348,7 +347,7 @@ async fn a_page_that_led_to_others_is_looked_up_with_those_stored_beside_it() {
         let host = crawl.engine.frontier.known(url.host()).expect("it was asked");
         crate::ids::Via { host, page: url.fingerprint(&crawl.engine.key) }
     };
-    crawl.engine.urls = UrlsOfPages::new(NonZeroUsize::new(8).unwrap());
+    crawl.engine.urls = UrlsOfPages::new(8);
     let [first, second, third] = pages.map(|page| via(&crawl, page));
     assert_eq!(crawl.engine.url_of(second).as_deref(), Some(pages[1]));
     let mut remembered = |via| crawl.engine.urls.get(via).map(str::to_owned);

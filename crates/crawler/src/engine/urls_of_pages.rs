@@ -1,7 +1,5 @@
 //! The URLs of the pages that others were found on: each entry of the ledger names one.
 
-use std::num::NonZeroUsize;
-
 use lru::LruCache;
 
 use crate::frontier::Via;
@@ -18,6 +16,8 @@ const LOOK_UP: u32 = 256;
 /// saves others: in a crawl from link to link they are wanted soon, at the end of one, or with other orders, hardly ever.
 pub(super) struct UrlsOfPages {
     remembered: LruCache<Via, Remembered>,
+    /// How many are remembered at most. Space is taken as they come: a worker may have thousands of partitions.
+    most: usize,
     /// What taking the pages beside one saved, on average of the last times, each look-up as [`LOOK_UP`].
     saved: u32,
     /// Look-ups that were saved since the last time.
@@ -33,8 +33,20 @@ struct Remembered {
 }
 
 impl UrlsOfPages {
-    pub(super) fn new(most: NonZeroUsize) -> Self {
-        Self { remembered: LruCache::new(most), saved: 8 * LOOK_UP, saves: 0, alone: 0 }
+    pub(super) fn new(most: usize) -> Self {
+        Self { remembered: LruCache::unbounded(), most, saved: 8 * LOOK_UP, saves: 0, alone: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.remembered.len()
+    }
+
+    /// Remembers so many at most from now on.
+    pub(super) fn keep(&mut self, most: usize) {
+        self.most = most;
+        while self.remembered.len() > most {
+            self.remembered.pop_lru();
+        }
     }
 
     /// The URL of a page, if it is remembered.
@@ -81,6 +93,9 @@ impl UrlsOfPages {
 
     fn put(&mut self, page: Via, url: Box<str>, is_beside: bool) {
         self.remembered.put(page, Remembered { url, is_beside });
+        if self.remembered.len() > self.most {
+            self.remembered.pop_lru();
+        }
     }
 }
 
@@ -114,7 +129,7 @@ mod tests {
 
     #[test]
     fn those_beside_are_taken_as_long_as_they_are_wanted() {
-        let mut urls = UrlsOfPages::new(NonZeroUsize::new(64).unwrap());
+        let mut urls = UrlsOfPages::new(64);
         assert_eq!(taken(&mut urls, 1000, 31), 1000);
         assert_eq!(taken(&mut urls, 1000, 2), 1000);
         assert!(taken(&mut urls, 1000, 0) < 100);

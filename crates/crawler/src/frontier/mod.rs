@@ -41,7 +41,7 @@ pub use self::item::{Finding, Marks, QueuedUrl};
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
 };
-pub use self::limits::FrontierLimits;
+pub use self::limits::{FrontierLimits, FrontierPortions};
 pub use self::priority::{OpenQueues, Priority};
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};

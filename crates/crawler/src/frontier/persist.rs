@@ -11,7 +11,7 @@ use super::error::lost;
 use super::host::{Host, HostRecord, StoredAs};
 use super::idle::may_be_put_away;
 use super::item::QueuedUrl;
-use super::limits::FrontierLimits;
+use super::limits::{FrontierLimits, FrontierPortions};
 use super::overlay::Overlay;
 use super::priority::Priority;
 use super::queue::{CHUNK, Chunk, NextUrl, Queue};
@@ -377,6 +377,13 @@ impl<S: Store> Frontier<S> {
         self.seen_loaded += host.seen.loaded();
         self.evict_seen();
         Ok(())
+    }
+
+    /// Keeps to the frontier's part of what several hold, as it is now: hosts are put away with the next cut.
+    pub fn keep_to(&mut self, portions: &FrontierPortions) {
+        portions.hold(self.seen_loaded, self.hosts.in_memory(), self.chunks_loaded);
+        self.limits = portions.limits();
+        self.evict_seen();
     }
 
     /// Forgets the seen sets that were used longest ago, down to three quarters of the bound.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Entry;
 use crate::clock::Now;
+use crate::portion::Portion;
 
 /// What counts as large: reading a smaller one takes less than a millisecond.
 const LARGE: usize = 64 << 10;
@@ -14,11 +15,20 @@ const LARGE: usize = 64 << 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Bytes of all of them; beyond it, the one that was read first is dropped.
-const MOST: usize = 16 << 20;
+pub(super) const MOST: usize = 16 << 20;
 
 /// Files by origin, in the order in which they were read.
-#[derive(Debug, Default)]
-pub(super) struct Lately(Mutex<Held>);
+#[derive(Debug)]
+pub(super) struct Lately {
+    held: Mutex<Held>,
+    portion: Portion,
+}
+
+impl Default for Lately {
+    fn default() -> Self {
+        Self::within(Portion::whole(MOST))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Held {
@@ -35,15 +45,28 @@ struct Kept {
 }
 
 impl Lately {
+    /// Files that share the memory for them with those of others.
+    pub(super) fn within(portion: Portion) -> Self {
+        Self { held: Mutex::default(), portion }
+    }
+
+    /// Drops those whose minute is over, and those read first while others need their memory.
+    pub(super) fn tidy(&self, now: Now) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = held.tidy(&self.portion, now);
+        drop(held);
+        drop(dropped);
+    }
+
     pub(super) fn get(&self, origin: &str) -> Option<Arc<Entry>> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.entries.iter().find(|kept| &*kept.origin == origin).map(|kept| Arc::clone(&kept.entry))
     }
 
     /// Keeps an entry of so many bytes in place of an older one of its origin, if it is large; drops those whose minute is over.
     pub(super) fn keep(&self, origin: &str, entry: &Arc<Entry>, bytes: usize, now: Now) {
         let mut dropped = Vec::new();
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *guard;
         if let Some(at) = held.entries.iter().position(|kept| &*kept.origin == origin) {
             dropped.extend(held.entries.remove(at));
@@ -54,14 +77,26 @@ impl Lately {
             held.bytes += bytes;
         }
         held.bytes -= dropped.iter().map(|kept: &Kept| kept.bytes).sum::<usize>();
-        while let Some(first) = held.entries.front()
-            && (first.until <= now.mono || held.bytes > MOST)
-        {
-            held.bytes -= first.bytes;
-            dropped.extend(held.entries.pop_front());
-        }
+        dropped.extend(held.tidy(&self.portion, now));
         // Large values take a while to be freed: not under the lock.
         drop(guard);
         drop(dropped);
+    }
+}
+
+impl Held {
+    /// Takes out those whose minute is over, and those read first while there are too many bytes.
+    fn tidy(&mut self, portion: &Portion, now: Now) -> Vec<Kept> {
+        let mut dropped = Vec::new();
+        portion.hold(self.bytes);
+        let most = portion.most();
+        while let Some(first) = self.entries.front()
+            && (first.until <= now.mono || self.bytes > most)
+        {
+            self.bytes -= first.bytes;
+            dropped.extend(self.entries.pop_front());
+        }
+        portion.hold(self.bytes);
+        dropped
     }
 }

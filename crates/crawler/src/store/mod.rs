@@ -22,6 +22,8 @@ pub use self::sled::{SEGMENT_SIZE, SledStore, Snapshot, is_caught};
 
 use std::path::PathBuf;
 
+use tokio::sync::oneshot;
+
 use crate::causes::Cause;
 
 /// The trees of a crawl's database. `docs/storage.md` gives their keys and values to the byte.
@@ -175,6 +177,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         self.commit(writes).map(|()| Durability::PowerCut)
     }
 
+    /// As [`write`](Self::write), but may return before the outcome is known, which is what it returns. Nothing else may be written before that is
+    /// there. By default it is there at once.
+    fn begin_write(&self, writes: Vec<Write>) -> Writing {
+        Writing::Over(self.write(writes))
+    }
+
     /// Whether [`write`](Self::write) leaves it to [`sync`](Self::sync) that what it wrote survives a power cut. By default it doesn't.
     fn defers_syncs(&self) -> bool {
         false
@@ -195,6 +203,21 @@ pub enum Durability {
     Process,
     /// A power cut as well.
     PowerCut,
+}
+
+/// The outcome of a write that may be under way.
+#[derive(Debug)]
+pub enum Writing {
+    /// It is over.
+    Over(Result<Durability, StoreError>),
+    /// The outcome comes later, unless who writes is gone; what is written survives a power cut then.
+    UnderWay(oneshot::Receiver<Result<(), StoreError>>),
+}
+
+impl From<Result<Durability, StoreError>> for Writing {
+    fn from(outcome: Result<Durability, StoreError>) -> Self {
+        Self::Over(outcome)
+    }
 }
 
 /// A store of any kind, shared by who reads it. What only reads takes this, so that it is compiled once and not for each kind.
@@ -242,6 +265,10 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
 
     fn write(&self, writes: Vec<Write>) -> Result<Durability, StoreError> {
         (**self).write(writes)
+    }
+
+    fn begin_write(&self, writes: Vec<Write>) -> Writing {
+        (**self).begin_write(writes)
     }
 
     fn defers_syncs(&self) -> bool {

@@ -22,6 +22,7 @@ mod migrate;
 mod moves;
 #[cfg(feature = "object-storage")]
 mod objects;
+mod owns_many;
 mod packages;
 mod partitions;
 mod pooler;

@@ -92,6 +92,11 @@ impl Worker {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// The exit code, once it has ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         let mut status = None;
