@@ -313,7 +313,9 @@ mod tests {
         let [one, two] = [budget.further(), budget.further()].map(OriginCache::within);
         let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let fill = |cache: &OriginCache| {
-            names.map(|name| cache.keep(Kind::Robots, name, Arc::new(1_u32), 900));
+            for name in names {
+                cache.keep(Kind::Robots, name, Arc::new(1_u32), 900);
+            }
         };
         fill(&one);
         assert_eq!(one.len(Kind::Robots), 8);

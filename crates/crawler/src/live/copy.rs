@@ -20,7 +20,7 @@ const GROWTH: u64 = 8;
 /// Bytes that are free besides.
 const SPARE: u64 = 1024 * 1024;
 
-/// Where databases are copied that can't be written, and who is reported.
+/// Where databases are copied that can't be written, and what is called before.
 #[derive(Debug, Clone)]
 pub struct Copies {
     /// The directory that copies are made in; none is the one that the system has for temporary files.
