@@ -7,8 +7,8 @@ use crate::clock::Clock;
 use crate::commit::Totals;
 use crate::config::Settings;
 use crate::view::{
-    Activity, Contents, Counted, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState, HostSummary,
-    Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
+    Activity, Contents, Counted, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState,
+    HostStatement, HostSummary, Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
 };
 
 pub(super) const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
@@ -95,6 +95,7 @@ pub(super) fn hostile() -> Report {
         delay_reason: "crawl-delay",
         state: HostState::Parked,
         coverage: Status::Incomplete,
+        statement: HostStatement::Remaining,
         because: HOSTILE.to_owned(),
         held_back: Vec::new(),
         notes: vec![HOSTILE.to_owned()],

@@ -42,6 +42,55 @@ impl Status {
     }
 }
 
+/// What the sentence about a host states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HostStatement {
+    /// URLs remain, and the host was skipped.
+    Skipped,
+    /// URLs remain, and the host asked for a pause, or is out of reach.
+    Pausing,
+    /// URLs remain, and a limit of the crawl was reached.
+    Limited,
+    /// URLs remain, and the crawl was stopped.
+    Stopped,
+    /// URLs remain, and the crawl runs or was killed.
+    Unended,
+    /// URLs remain.
+    Remaining,
+    /// Nothing remains but what ended a process.
+    Crashed,
+    /// Nothing remains but what limits keep out.
+    WithinLimits,
+    /// Nothing remains.
+    Whole,
+}
+
+impl HostStatement {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::Skipped,
+        Self::Pausing,
+        Self::Limited,
+        Self::Stopped,
+        Self::Unended,
+        Self::Remaining,
+        Self::Crashed,
+        Self::WithinLimits,
+        Self::Whole,
+    ];
+
+    /// How much of the host is there.
+    fn status(self) -> Status {
+        match self {
+            Self::Skipped | Self::Limited | Self::WithinLimits => Status::CompleteWithinLimits,
+            Self::Whole => Status::Complete,
+            Self::Pausing | Self::Stopped | Self::Unended | Self::Remaining | Self::Crashed => {
+                Status::Incomplete
+            }
+        }
+    }
+}
+
 /// How often something was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counted {
@@ -56,6 +105,8 @@ pub struct Counted {
 pub(super) struct HeldBack {
     reasons: BTreeMap<String, u64>,
     limits: BTreeMap<String, u64>,
+    /// URLs whose last visit failed.
+    failed: u64,
     /// Pages of which a part is missing, by the limit that cut them.
     cut: BTreeMap<&'static str, u64>,
     /// What else is to be known of the host, at most [`NOTES_LISTED`].
@@ -71,6 +122,11 @@ impl HeldBack {
     /// Counts a page of which `limit` kept a part out.
     pub(super) fn cut(&mut self, limit: &'static str) {
         *self.cut.entry(limit).or_default() += 1;
+    }
+
+    /// Counts a URL whose last visit failed.
+    pub(super) fn fail(&mut self) {
+        self.failed += 1;
     }
 
     /// Adds a note that changes nothing about how complete the host is.
@@ -112,12 +168,12 @@ pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
     }
 }
 
-/// The statement about a host: how much of it there is, in words why, and how many URLs each reason holds back.
+/// The statement about a host: how much of it there is, what is stated, in words, and how many URLs each reason holds back.
 pub(super) fn statement(
     record: &HostRecord,
     end: Option<&EndRecord>,
     held: Option<&HeldBack>,
-) -> (Status, String, Vec<Counted>) {
+) -> (Status, HostStatement, String, Vec<Counted>) {
     let remaining = record.queued();
     let mut reasons: Vec<Counted> = held
         .iter()
@@ -131,28 +187,27 @@ pub(super) fn statement(
     let cut = held.iter().flat_map(|held| &held.cut);
     reasons.extend(cut.map(|(what, count)| Counted { what: format!("truncated by {what}"), count: *count }));
     reasons.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-    let (status, words) = if remaining > 0 { waiting(record, end, remaining) } else { through(record, held) };
-    (status, words, reasons)
+    let (what, words) = if remaining > 0 { waiting(record, end, remaining) } else { through(held) };
+    let status = what.status();
+    (status, what, format!("{}{words}", status.words()), reasons)
 }
 
-fn waiting(record: &HostRecord, end: Option<&EndRecord>, remaining: u64) -> (Status, String) {
+/// What follows the status, where URLs remain.
+fn waiting(record: &HostRecord, end: Option<&EndRecord>, remaining: u64) -> (HostStatement, String) {
+    use HostStatement as S;
     let remain = format!("{} {}", urls(remaining), if remaining == 1 { "remains" } else { "remain" });
-    let bounded =
-        |limit: &str| (Status::CompleteWithinLimits, format!("complete within limits ({limit}): {remain}"));
-    let incomplete = |why: &str| (Status::Incomplete, format!("incomplete: {remain}{why}"));
-    if let Some(why) = &record.parked {
-        return bounded(why);
-    }
-    if record.wait_reason.is_pause() {
-        let until = Moment(record.next_at);
-        return incomplete(&format!(", {} until {until}{}", record.wait_reason, robots_words(record)));
-    }
     let limit = end.and_then(|end| end.limit.as_deref());
-    match (end.map(|end| end.end.as_str()), limit) {
-        (_, Some(limit)) => bounded(limit),
-        (Some("interrupted" | "forced"), _) => incomplete(", the crawl was stopped"),
-        (Some("running"), _) => incomplete(", the crawl has not ended"),
-        _ => incomplete(&robots_words(record)),
+    match (&record.parked, end.map(|end| end.end.as_str()), limit) {
+        (Some(why), ..) => (S::Skipped, format!(" ({why}): {remain}")),
+        _ if record.wait_reason.is_pause() => {
+            let until = Moment(record.next_at);
+            let robots = robots_words(record);
+            (S::Pausing, format!(": {remain}, {} until {until}{robots}", record.wait_reason))
+        }
+        (_, _, Some(limit)) => (S::Limited, format!(" ({limit}): {remain}")),
+        (_, Some("interrupted" | "forced"), _) => (S::Stopped, format!(": {remain}, the crawl was stopped")),
+        (_, Some("running"), _) => (S::Unended, format!(": {remain}, the crawl has not ended")),
+        _ => (S::Remaining, format!(": {remain}{}", robots_words(record))),
     }
 }
 
@@ -164,25 +219,26 @@ fn robots_words(record: &HostRecord) -> String {
     }
 }
 
-fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
+/// What follows the status, where nothing remains.
+fn through(held: Option<&HeldBack>) -> (HostStatement, String) {
+    use HostStatement as S;
     let crashed = held.and_then(|held| held.reasons.get(ErrorKind::Crashed.as_str())).copied();
     if let Some(crashed) = crashed {
-        let words = format!(
-            "incomplete: reading {} ended a process; `crawl resume DIR --retry-crashed` tries again",
-            urls(crashed)
-        );
-        return (Status::Incomplete, words);
+        let urls = urls(crashed);
+        let words =
+            format!(": reading {urls} ended a process; `crawl resume DIR --retry-crashed` tries again");
+        return (S::Crashed, words);
     }
-    let failed = match record.counts.errors {
+    let failed = match held.map_or(0, |held| held.failed) {
         0 => String::new(),
-        errors => format!("; {} failed", urls(errors)),
+        failed => format!("; {} failed", urls(failed)),
     };
     let limits: BTreeMap<String, u64> =
         held.iter().flat_map(|held| &held.limits).map(|(name, count)| (in_words(name), *count)).collect();
     let cut: BTreeMap<&str, u64> =
         held.iter().flat_map(|held| &held.cut).map(|(name, count)| (*name, *count)).collect();
     if limits.is_empty() && cut.is_empty() {
-        return (Status::Complete, format!("complete: nothing remains to be fetched{failed}"));
+        return (S::Whole, format!(": nothing remains to be fetched{failed}"));
     }
     let names: Vec<&str> = limits.keys().map(String::as_str).chain(cut.keys().copied()).collect();
     let mut counts = Vec::new();
@@ -193,8 +249,7 @@ fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
         let pages = cut.values().sum::<u64>();
         counts.push(format!("{} truncated", quantity::count(pages, "page")));
     }
-    let words = format!("complete within limits ({}): {}{failed}", names.join(", "), counts.join(", "));
-    (Status::CompleteWithinLimits, words)
+    (S::WithinLimits, format!(" ({}): {}{failed}", names.join(", "), counts.join(", ")))
 }
 
 fn urls(count: u64) -> String {

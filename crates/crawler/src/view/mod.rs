@@ -58,7 +58,7 @@ pub use self::activity::{Activity, GapClass, GapFigures, TimeStep, Timeline};
 pub use self::cell::{Element, Field, Kind};
 pub use self::changes::ChangeRow;
 pub use self::contents::Contents;
-pub use self::coverage::{Counted, Status};
+pub use self::coverage::{Counted, HostStatement, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Advice, Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow, Statement};

@@ -6,7 +6,7 @@ use robots::StatusClass;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::coverage::{Counted, HeldBack, HeldBackBy, Status, hold_back, statement};
+use super::coverage::{Counted, HeldBack, HeldBackBy, HostStatement, Status, hold_back, statement};
 use super::hosts::seconds;
 use super::limits::{Reached, cut_by, is_limit};
 use super::moment::Moment;
@@ -145,6 +145,9 @@ pub struct HostSummary {
     pub state: HostState,
     /// How much of it the crawl has.
     pub coverage: Status,
+    /// What the words state.
+    #[serde(skip)]
+    pub statement: HostStatement,
     /// The same in words.
     pub because: String,
     /// How many of its URLs each reason holds back, the most frequent first.
@@ -435,8 +438,17 @@ impl Pages {
         self.not_listed += record.skipped_not_listed;
         let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
         self.followed += u64::from(record.followed && is_success);
-        if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {
-            self.held_back.entry(url.host().to_owned()).or_default().cut(limit);
+        let cut = cut_by(&record);
+        if (cut.is_some() || record.error.is_some())
+            && let Ok(url) = CrawlUrl::parse(&record.url)
+        {
+            let held = self.held_back.entry(url.host().to_owned()).or_default();
+            if let Some(limit) = cut {
+                held.cut(limit);
+            }
+            if record.error.is_some() {
+                held.fail();
+            }
         }
         match record.error {
             Some(kind) => *self.errors.entry(kind).or_default() += 1,
@@ -509,7 +521,7 @@ fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&Held
         Some(_) => HostState::Parked,
         None => HostState::Queued,
     };
-    let (coverage, because, held_back) = statement(record, end, held);
+    let (coverage, statement, because, held_back) = statement(record, end, held);
     HostSummary {
         host: record.host.clone(),
         pages: counts.pages,
@@ -520,6 +532,7 @@ fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&Held
         delay_reason: record.delay_reason.as_str(),
         state,
         coverage,
+        statement,
         because,
         held_back,
         notes: held.map(HeldBack::notes).unwrap_or_default(),

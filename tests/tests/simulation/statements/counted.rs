@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crawler::report::{About, Report, write_provenance};
-use crawler::view::{HostState, Status, Summary, View};
+use crawler::view::{HostState, HostStatement, HostSummary, Status, Summary, View};
 use serde_json::Value;
 use whole_program::simweb::{Truth, Web};
 
@@ -110,6 +110,17 @@ pub(crate) fn coverage(
         if host.coverage == Status::Complete && (waiting > 0 || !missing.is_empty()) {
             wrong.push(format!("{name}: complete, {waiting} wait, never asked for: {missing:?}"));
         }
+        for of_host in [host.clone()].into_iter().chain(altered(&host.because).map(|because| {
+            // One that is false has to be noticed.
+            HostSummary { because, ..host.clone() }
+        })) {
+            let is_said = of_host.because == host.because;
+            match sentence(&of_host, summary, tables) {
+                Some(why) if is_said => wrong.push(format!("{name}: {}: {why}", host.because)),
+                None if !is_said => wrong.push(format!("{name}: {} passes as true", of_host.because)),
+                _ => {}
+            }
+        }
         let has_crashed = host.because.contains("ended a process");
         if host.coverage == Status::Incomplete && waiting == 0 && !has_crashed {
             wrong.push(format!("{name}: incomplete, and nothing waits: {}", host.because));
@@ -135,4 +146,81 @@ pub(crate) fn coverage(
         }
     }
     (wrong, summary.hosts.len() as u64 + 3)
+}
+
+/// The sentence with another number at each place.
+fn altered(because: &str) -> impl Iterator<Item = String> {
+    let digits =
+        because.match_indices(|c: char| c.is_ascii_digit()).map(|(at, digit)| (at, digit.to_owned()));
+    let digits: Vec<(usize, String)> = digits.collect();
+    digits.into_iter().map(|(at, digit)| {
+        let other = if digit == "9" { "8" } else { "9" };
+        format!("{}{other}{}", &because[..at], &because[at + 1..])
+    })
+}
+
+/// What is wrong with the sentence about a host, which is made again from the tables.
+fn sentence(host: &HostSummary, summary: &Summary, tables: &Tables) -> Option<String> {
+    use HostStatement as S;
+    let of_host = |row: &&Value| text(row, "host") == host.host;
+    let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
+    let waiting = tables.queue.values().filter(of_host).count();
+    let remain = format!("{} remain{}", count(waiting, "URL"), if waiting == 1 { "s" } else { "" });
+    let row = tables.hosts.get(&host.host)?;
+    let robots = text(row, "robots_status").strip_prefix("defer: ");
+    let robots = robots.map(|why| format!(" (robots.txt {why})")).unwrap_or_default();
+    let failed =
+        tables.errors.values().filter(of_host).filter(|row| !tables.queue.contains_key(text(row, "url")));
+    let failed = failed.count();
+    let failed = if failed == 0 { String::new() } else { format!("; {} failed", count(failed, "URL")) };
+    let end = summary.end.as_ref();
+    let limit = end.and_then(|end| end.limit.as_deref()).unwrap_or_default();
+    let kept_out: Vec<&str> = tables
+        .skipped
+        .values()
+        .filter(of_host)
+        .filter(|row| {
+            ["limit", "trap"].contains(&text(row, "layer")) && text(row, "reason") != "redirect_loop"
+        })
+        .filter(|row| !["trap_domain", "trap_page", "other_host"].contains(&text(row, "reason")))
+        .map(|row| text(row, "reason"))
+        .collect();
+    let crashed = tables.errors.values().filter(of_host).filter(|row| text(row, "kind") == "crashed").count();
+    let expected = match host.statement {
+        S::Skipped => format!("complete within limits ({}): {remain}", text(row, "parked")),
+        S::Pausing => {
+            let (why, until) = (text(row, "wait_reason"), text(row, "next_at"));
+            format!("incomplete: {remain}, {why} until {until}{robots}")
+        }
+        S::Limited => format!("complete within limits ({limit}): {remain}"),
+        S::Stopped => format!("incomplete: {remain}, the crawl was stopped"),
+        S::Unended => format!("incomplete: {remain}, the crawl has not ended"),
+        S::Remaining => format!("incomplete: {remain}{robots}"),
+        S::Crashed => format!(
+            "incomplete: reading {} ended a process; `crawl resume DIR --retry-crashed` tries again",
+            count(crashed, "URL")
+        ),
+        S::Whole => format!("complete: nothing remains to be fetched{failed}"),
+        S::WithinLimits => {
+            let cut: Vec<&str> = tables.pages.values().filter(of_host).filter_map(cut_by).collect();
+            let names: BTreeSet<String> = kept_out.iter().map(|reason| reason.replace('_', " ")).collect();
+            let limits: BTreeSet<&str> = cut.iter().copied().collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).chain(limits).collect();
+            let skipped = (!kept_out.is_empty()).then(|| format!("{} skipped", count(kept_out.len(), "URL")));
+            let cut = (!cut.is_empty()).then(|| format!("{} truncated", count(cut.len(), "page")));
+            let counts: Vec<String> = skipped.into_iter().chain(cut).collect();
+            format!("complete within limits ({}): {}{failed}", names.join(", "), counts.join(", "))
+        }
+    };
+    (host.because != expected).then(|| format!("by the tables: {expected}"))
+}
+
+/// The limit that kept a part of a page out, by its row; none where its end didn't arrive.
+fn cut_by(row: &Value) -> Option<&'static str> {
+    let hit = |name: &str| row["limits_hit"].as_array().is_some_and(|hit| hit.iter().any(|hit| hit == name));
+    match text(row, "truncated") {
+        "wire" | "decoded" => Some("limits.max_body"),
+        _ if hit("links") => Some("limits.max_links_per_page"),
+        _ => None,
+    }
 }

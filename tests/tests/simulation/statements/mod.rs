@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crawler::store::{MemoryStore, Store, Tree, Write};
 use crawler::url::CrawlUrl;
-use crawler::view::{Advice, Explanation, Statement, Status, View};
+use crawler::view::{Advice, Explanation, HostStatement, Statement, Status, View};
 use serde_json::Value;
 use whole_program::simweb::Truth;
 
@@ -45,6 +45,7 @@ pub(crate) struct Heard {
     advice: BTreeMap<Advice, u64>,
     followed: BTreeMap<Advice, u64>,
     coverage: BTreeMap<Status, u64>,
+    hosts: BTreeMap<HostStatement, u64>,
     /// How often each is carried out at most.
     most: u64,
     figures: u64,
@@ -130,6 +131,7 @@ impl Heard {
         }
         for host in &summary.hosts {
             *self.coverage.entry(host.coverage).or_default() += 1;
+            *self.hosts.entry(host.statement).or_default() += 1;
         }
     }
 
@@ -185,7 +187,10 @@ async fn every_statement_about_a_simulated_crawl_is_true_and_each_kind_occurs() 
         heard.figures,
         heard.followed.values().sum::<u64>()
     );
-    println!("{:#?}\n{:#?}\n{:#?}\n{:?}", heard.statements, heard.advice, heard.followed, heard.coverage);
+    println!(
+        "{:#?}\n{:#?}\n{:#?}\n{:?}\n{:?}",
+        heard.statements, heard.advice, heard.followed, heard.coverage, heard.hosts
+    );
     println!("{} false explanations tried", heard.falsified.tried());
     heard.assert_true();
     heard.falsified.assert_noticed(&NOT_STATED);
@@ -198,6 +203,9 @@ async fn every_statement_about_a_simulated_crawl_is_true_and_each_kind_occurs() 
     let not_done = Advice::ALL.into_iter().filter(|kind| advised::done_elsewhere(*kind).is_none());
     let not_done: Vec<_> = not_done.filter(|kind| !heard.followed.contains_key(kind)).collect();
     assert!(not_done.is_empty(), "advice that was never carried out: {not_done:?}");
+    let silent = HostStatement::ALL.into_iter().filter(|kind| *kind != HostStatement::Remaining);
+    let silent: Vec<_> = silent.filter(|kind| !heard.hosts.contains_key(kind)).collect();
+    assert!(silent.is_empty(), "statements about hosts that no crawl led to: {silent:?}");
     let missing = [Status::Complete, Status::CompleteWithinLimits, Status::Incomplete];
     assert!(missing.iter().all(|status| heard.coverage.contains_key(status)), "{:?}", heard.coverage);
 }
@@ -207,6 +215,7 @@ fn the_document_names_every_kind() {
     let text = include_str!("../../../../docs/statements.md");
     let kinds = Statement::ALL.iter().map(|kind| format!("`{kind:?}`"));
     let kinds = kinds.chain(Advice::ALL.iter().map(|kind| format!("`{kind:?}`")));
+    let kinds = kinds.chain(HostStatement::ALL.iter().map(|kind| format!("`{kind:?}`")));
     let unnamed: Vec<String> = kinds.filter(|kind| !text.contains(kind)).collect();
     assert!(unnamed.is_empty(), "docs/statements.md doesn't name {unnamed:?}");
 }

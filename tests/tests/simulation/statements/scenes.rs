@@ -11,7 +11,7 @@ use std::time::Duration;
 use crawler::commit::CommitError;
 use crawler::config::{ScopeMode, Settings};
 use crawler::crawl_dir::CrawlDir;
-use crawler::engine::End;
+use crawler::engine::{End, Stop};
 use crawler::fetch::ErrorKind;
 use crawler::job;
 use crawler::live::Copies;
@@ -84,6 +84,7 @@ pub(crate) async fn generated(heard: &mut Heard, webs: usize) {
         let web = generate(seed, Size { hosts: 5, resources: 24, ..Size::default() });
         whole(heard, seed, &web).await;
         stopped(heard, seed, &web).await;
+        interrupted(heard, seed, &web).await;
         killed(heard, seed, &web).await;
         narrowed(heard, seed, &web).await;
         outage(heard, seed).await;
@@ -120,6 +121,17 @@ async fn stopped(heard: &mut Heard, seed: u64, web: &Web) {
     scene.crawl.base = settings();
     scene.run().await;
     heard.judge(&format!("seed {seed}, continued"), &scene, true, Some(&truth(web, LIMITS))).await;
+}
+
+/// Stopped by its user.
+async fn interrupted(heard: &mut Heard, seed: u64, web: &Web) {
+    let scene = Scene::new(web, settings());
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(5 + seed % 5)).await;
+        scene.crawl.stop.send_replace(Stop::Drain);
+    };
+    tokio::join!(scene.run(), stop);
+    heard.judge(&format!("seed {seed}, interrupted"), &scene, true, None).await;
 }
 
 /// Killed at several commits, then continued.
