@@ -407,13 +407,13 @@ impl<S: Store> Committer<S> {
     /// Writes a batch, which survives the end of the process then. What it returns has to be synced before it is durable; none if it is
     /// already, as what is followed by what mustn't precede it: captures overwritten, the index of a complete file.
     pub fn write(&mut self, batch: Batch) -> Result<Option<Unsynced>, CommitError> {
-        let (outcome, rest) = self.write_by(batch, |store, writes| store.write(writes))?;
+        let (outcome, rest) = self.write_by(batch, Store::write)?;
         self.finish(outcome?, rest)
     }
 
     /// As [`write`](Self::write), but where the store's outcome comes later, it isn't waited for: [`UnderWay::finish`] does.
     pub fn begin(&mut self, batch: Batch) -> Result<Begun, CommitError> {
-        let (writing, rest) = self.write_by(batch, |store, writes| store.begin_write(writes))?;
+        let (writing, rest) = self.write_by(batch, Store::begin_write)?;
         Ok(match writing {
             Writing::Over(outcome) => Begun::Written(self.finish(outcome?, rest)?),
             Writing::UnderWay(outcome) => Begun::UnderWay(UnderWay { outcome, rest }),

@@ -120,7 +120,9 @@ pub(super) async fn crawl(
     });
     let opened = opening.await.map_err(|_| CommitError::Store(StoreError::Stopped))?;
     drop(place);
-    opened?.run(stop).await.map(drop)
+    // Boxed: a task has space for all that it ever holds at a time, and a worker may have thousands.
+    let mut engine = Box::new(opened?);
+    Box::pin(engine.run(stop)).await.map(drop)
 }
 
 fn open(

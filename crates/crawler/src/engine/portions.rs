@@ -2,7 +2,7 @@
 
 use super::{Engine, SKIPS_REMEMBERED};
 use crate::fetch::Fetch;
-use crate::frontier::{FrontierLimits, FrontierPortions};
+use crate::frontier::{FingerprintSet, FrontierLimits, FrontierPortions};
 use crate::portion::Portion;
 use crate::store::Store;
 
@@ -68,7 +68,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for set in [Some(skips), sent].into_iter().flatten() {
             if set.len() > self.remembered_at_most {
                 // With its space, which clearing would keep.
-                *set = Default::default();
+                *set = FingerprintSet::default();
             }
         }
         portions.urls.hold(self.urls.len());
