@@ -12,6 +12,7 @@ mod directives;
 mod duplicates;
 mod explain;
 mod export;
+mod first_run;
 mod foreign_dir;
 mod forget;
 mod gates;

@@ -1,18 +1,17 @@
 //! The settings of each run: recorded, unchanged, and equal to `crawl.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{AuditError, AuditRules, Check};
-use crate::config::{Settings, differences, read_record_text, read_settings_in_force, without_places};
+use crate::config::{
+    Settings, differences, is_of_the_crawl, read_record_text, read_settings_in_force, without_places,
+};
 use crate::ledger;
 use crate::post::Place;
-use crate::record::run_settings::{digest, seeds_digest};
+use crate::record::run_settings::{SeedsDigest, digest, seeds_digest};
 use crate::record::{Decision, RepairRecord, RunSettings};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
-
-/// Keys by which the audit judges the whole crawl: every run has to agree on them.
-const OF_THE_CRAWL: [&str; 4] = ["agent.product", "agent.aliases", "robots.", "consent."];
 
 /// A run of the crawl.
 #[derive(Debug)]
@@ -93,18 +92,30 @@ pub(super) fn judge<S: Store>(
             Some("no run's settings are recorded: an older crawl, or its ledger was off".to_owned());
         return Ok(check);
     };
+    let beginnings = beginnings(&rules.seeds);
+    let begins = beginnings.get(&first.seeds);
+    let mut seeds = 0;
     for (number, digests, run) in &on_record {
         check.case();
         let subject = format!("run {number}");
         if let Some(fault) = run.fault {
             check.lost_or_broken(repair.is_some(), &subject, None, fault);
         }
-        if digests.seeds != first.seeds {
+        // A run that is begun in the directory of a crawl without a page may add seeds behind those of before.
+        let is_same = match begins {
+            Some(_) => beginnings.get(&digests.seeds).is_some_and(|many| {
+                let grows = *many >= seeds;
+                seeds = seeds.max(*many);
+                grows
+            }),
+            None => digests.seeds == first.seeds,
+        };
+        if !is_same {
             check.broken(&subject, None, "it was started with other seeds than the first run");
         }
     }
     check.case();
-    if seeds_digest(rules.seeds.iter().map(String::as_str)) != first.seeds {
+    if begins.is_none() || seeds != rules.seeds.len() {
         check.broken("crawl.toml", None, "its seeds aren't those that the crawl was started with");
     }
     let settings: Vec<(usize, Settings)> = on_record
@@ -120,7 +131,7 @@ pub(super) fn judge<S: Store>(
         }
     }
     for (key, differing) in other {
-        let binds_all = OF_THE_CRAWL.iter().any(|part| key.starts_with(part));
+        let binds_all = is_of_the_crawl(key);
         // A repair may have lost the run that had the value.
         if binds_all || differing.len() == settings.len() && repair.is_none() {
             let what = format!("{key} isn't what run {} was started with", differing[0]);
@@ -155,4 +166,15 @@ pub(super) fn judge<S: Store>(
         None => check.broken("meta/settings", None, "it is missing"),
     }
     Ok(check)
+}
+
+/// The digests of the seeds up to each of them, with their number; of no seed, too.
+fn beginnings(seeds: &[String]) -> HashMap<String, usize> {
+    let mut digest = SeedsDigest::default();
+    let mut all = HashMap::from([(digest.hex(), 0)]);
+    for (number, seed) in (1..).zip(seeds) {
+        digest.add(seed);
+        all.insert(digest.hex(), number);
+    }
+    all
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::at_rest::{AtRest, AtRestError};
 use super::{Address, ClusterError};
 use crate::format::{FormatError, read_key};
-use crate::job::{Revisit, crashed, revisit};
+use crate::job::{Revisit, again, revisit};
 
 /// Why pages can't be queued again, or not all of them.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub fn retry_crashed(address: &Address, program: &str, now: Timestamp) -> Result
     let key = rest.parts().first().map(|first| read_key(&**first)).transpose();
     let queued = key.map_err(RecrawlError::from).and_then(|key| {
         let Some(key) = key else { return Ok(0) };
-        Ok(rest.each(|_, part| Ok(crashed::retry(part, key, now)?))?.iter().sum())
+        Ok(rest.each(|_, part| Ok(again::crashed(part, key, now)?))?.iter().sum())
     });
     let given_back = rest.give_back();
     let queued = queued?;

@@ -30,8 +30,8 @@ pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, load, load_own, read_own};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
-    Record, changed_values, differences, read_record, read_record_text, read_settings_in_force, run_settings,
-    settings_in_force, to_toml, value_of, without_places,
+    Record, changed_values, differences, is_of_the_crawl, read_record, read_record_text,
+    read_settings_in_force, run_settings, settings_in_force, to_toml, value_of, without_places,
 };
 pub use requests::{FetchSettings, LimitSettings, PaceSettings};
 pub use robots::{Dialect, access::OnForbidden};

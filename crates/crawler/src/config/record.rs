@@ -1,5 +1,6 @@
 //! `crawl.toml`: the effective settings as written into the output directory, with a record of how the crawl began.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,20 @@ impl Record {
             unusable_seeds: list.bad.len() as u64,
             unusable: list.bad.iter().take(UNUSABLE_LISTED).cloned().collect(),
         }
+    }
+
+    /// The record of a crawl that is begun again, with the seeds and unusable lines of `new` behind its own, each once.
+    #[must_use]
+    pub fn joined_by(mut self, new: Self) -> Self {
+        let known: HashSet<String> = self.seeds.iter().cloned().collect();
+        let mut met = HashSet::new();
+        let added = new.seeds.into_iter().filter(|seed| !known.contains(seed) && met.insert(seed.clone()));
+        self.seeds.extend(added);
+        let lines: HashSet<String> = self.unusable.iter().map(|bad| bad.text.clone()).collect();
+        let added: Vec<_> = new.unusable.into_iter().filter(|bad| !lines.contains(&bad.text)).collect();
+        self.unusable_seeds += added.len() as u64;
+        self.unusable.extend(added);
+        self
     }
 
     /// The seeds as URLs; the first one that isn't a URL any more is an error, since the file was changed.
@@ -98,6 +113,14 @@ pub fn read_record_text(text: &str) -> Result<(Settings, Record), toml::de::Erro
     let mut whole: toml::Table = toml::from_str(text)?;
     let record = whole.remove(RECORD).map(Record::deserialize).transpose()?;
     Ok((Settings::deserialize(whole)?, record.unwrap_or_default()))
+}
+
+/// Keys that hold for a whole crawl: by them its evidence is judged, whichever run it is of. Those that end in a dot are sections.
+const OF_THE_CRAWL: [&str; 4] = ["agent.product", "agent.aliases", "robots.", "consent."];
+
+/// Whether a key holds for a whole crawl.
+pub fn is_of_the_crawl(key: &str) -> bool {
+    OF_THE_CRAWL.iter().any(|part| key.starts_with(part))
 }
 
 /// The keys in which two settings differ.

@@ -12,6 +12,14 @@ pub enum DirError {
     /// A crawl is there already.
     #[error("{} already has a crawl: continue it with `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
     HoldsCrawl(PathBuf),
+    /// A crawl without a page is there, by rules that hold for a whole crawl.
+    #[error("{} has a crawl without a page, which had other values of {keys}: they hold for the whole crawl. Give the same to begin a new run there, or choose another --out", .root.display())]
+    OtherRules {
+        /// The directory.
+        root: PathBuf,
+        /// The keys of the settings, separated by commas.
+        keys: String,
+    },
     /// Something else is there.
     #[error("{} has a database but no crawl.toml, and wasn't changed: choose another --out, restore crawl.toml, or run `crawl repair {} --out NEWDIR` to save what can be read", .0.display(), .0.display())]
     NoSettings(PathBuf),

@@ -117,7 +117,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let changed = |key: &&str| self.settings.changed.iter().find(|(changed, _)| changed == key).cloned();
         let Some((key, value)) = before.keys().iter().find_map(changed) else { return Ok(()) };
         let Ok(url) = CrawlUrl::parse(&row.url) else { return Ok(()) };
-        let Some(way) = self.way_to(&url, row, &mut known.source)? else { return Ok(()) };
+        let Some(way) = self.way_to(&url, row, before, &mut known.source)? else { return Ok(()) };
         let via = row.via.clone();
         let now = self.clock.now();
         let page = way.item.via;
@@ -167,11 +167,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &self,
         url: &CrawlUrl,
         row: &SkippedRow,
+        before: LinkOutcome,
         source: &mut Option<Source>,
     ) -> Result<Option<Way>, CommitError> {
         let Some(via) = &row.via else {
             // Only seeds are skipped without a page on which they were found.
-            let is_seed = row.detail.as_deref() == Some(A_SEED);
+            let is_seed = row.detail.as_deref() == Some(A_SEED) || before == LinkOutcome::Type;
             let item = QueuedUrl::seed(url);
             return Ok(is_seed.then_some(Way {
                 own: None,

@@ -1,6 +1,6 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
-pub(crate) mod crashed;
+pub(crate) mod again;
 mod descriptors;
 mod forget;
 mod index;
@@ -41,6 +41,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
+use crate::crawl_dir;
 pub use crate::crawl_dir::{CrawlDir, DirError};
 use crate::engine::{
     End, Engine, EngineParts, EngineSettings, LOST, Listener, Steer, Steering, Stop, Summary,
@@ -53,6 +54,7 @@ use crate::intents::{self, Intents};
 use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::neighbours::Area;
 use crate::origin_cache::OriginCache;
+use crate::page_store;
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
 pub use crate::removal::Removed;
@@ -169,6 +171,7 @@ pub struct Job {
     started: Timestamp,
     revisiting: bool,
     rejudged: Rejudged,
+    begins_again: bool,
     /// Withdrawn content was removed from the database: it may still be in the files of the index.
     purges_index: bool,
     lost: u64,
@@ -184,7 +187,11 @@ impl std::fmt::Debug for Job {
 
 impl Job {
     /// Starts a new crawl in `settings.out`. Everything that can be wrong with the settings is found before anything
-    /// is made; a start that fails later leaves nothing behind.
+    /// is made; a start that fails later leaves nothing behind. Where a crawl is there that has no page, a new run of that is begun
+    /// ([`Job::begins_again`]): with these settings and its seeds besides those of before, and with its ledger, robots.txt files and pauses.
+    ///
+    /// # Errors
+    /// [`DirError::HoldsCrawl`]: a crawl is there that has a page. [`DirError::OtherRules`]: one without, that went by other rules.
     pub fn start(
         settings: Settings,
         list: &SeedList,
@@ -194,6 +201,9 @@ impl Job {
         let record = Record::new(program, now, list);
         let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
         let prepared = Prepared::new(&settings, &seeds)?;
+        if crawl_dir::expect_crawl(&settings.out).is_ok() {
+            return Self::begin_again(settings, list, record, now);
+        }
         let dir = CrawlDir::create(&settings.out)?;
         let socket = Socket::bind(dir.root());
         let text = config::to_toml(&settings, &record)?;
@@ -211,9 +221,68 @@ impl Job {
         }
     }
 
+    /// Begins a new run of a crawl that has no page; `new` is the record of one that were begun now.
+    fn begin_again(
+        settings: Settings,
+        list: &SeedList,
+        new: Record,
+        now: Timestamp,
+    ) -> Result<Self, JobError> {
+        let dir = CrawlDir::open_to_continue(&settings.out)?;
+        let file = dir.settings();
+        let is_unfinished = dir.is_unfinished();
+        let mut unusable = list.bad.clone();
+        let record = if is_unfinished {
+            // Killed before its seeds were in.
+            new
+        } else {
+            match has_page(&dir) {
+                Ok(false) => {}
+                Ok(true) | Err(StoreError::Missing { .. } | StoreError::Damaged { .. }) => {
+                    return Err(DirError::HoldsCrawl(settings.out.clone()).into());
+                }
+                Err(error) => return Err(error.into()),
+            }
+            let before = config::load_own(&config::CliOverrides::default(), [], &file, None)?.settings;
+            let keys: Vec<_> = config::differences(&before, &settings)
+                .into_iter()
+                .filter(|key| config::is_of_the_crawl(key))
+                .collect();
+            if !keys.is_empty() {
+                let (root, keys) = (settings.out.clone(), keys.join(", "));
+                return Err(DirError::OtherRules { root, keys }.into());
+            }
+            let record = config::read_record(&file)?;
+            unusable.retain(|bad| record.unusable.iter().all(|known| known.text != bad.text));
+            record.joined_by(new)
+        };
+        dir.write_settings(&config::to_toml(&settings, &record)?)?;
+        let mut job = Self::resume_in(dir, settings, &record, now)?;
+        if !is_unfinished {
+            let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
+            again::seeds(&job.store, &job.scope, &seeds, &unusable, job.key, now)?;
+        }
+        job.begins_again = true;
+        Ok(job)
+    }
+
+    /// Whether this is a new run of a crawl that had no page.
+    pub fn begins_again(&self) -> bool {
+        self.begins_again
+    }
+
     /// Takes up the crawl in `settings.out`; `record` is what its `crawl.toml` says of its start.
     pub fn resume(settings: Settings, record: &Record, now: Timestamp) -> Result<Self, JobError> {
         let dir = CrawlDir::open_to_continue(&settings.out)?;
+        Self::resume_in(dir, settings, record, now)
+    }
+
+    fn resume_in(
+        dir: CrawlDir,
+        settings: Settings,
+        record: &Record,
+        now: Timestamp,
+    ) -> Result<Self, JobError> {
         let socket = Socket::bind(dir.root());
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
@@ -244,6 +313,9 @@ impl Job {
         (job.purges_index, job.lost) = (purges_index, lost);
         job.revisit(None, now)?;
         job.rejudged = rejudge::changed(&*job.store, &job.run.0, &job.settings)?;
+        if !job.rejudged.failures.is_empty() {
+            job.rejudged.again = again::failed(&job.store, &job.rejudged.failures, job.key, now)?;
+        }
         Ok(job)
     }
 
@@ -281,6 +353,7 @@ impl Job {
             started,
             revisiting: false,
             rejudged: Rejudged::default(),
+            begins_again: false,
             purges_index: false,
             lost: 0,
             socket,
@@ -306,7 +379,7 @@ impl Job {
 
     /// Queues the URLs again whose reading ended a process, and returns their number.
     pub fn retry_crashed(&mut self, now: Timestamp) -> Result<u64, JobError> {
-        Ok(crashed::retry(&self.store, self.key, now)?)
+        Ok(again::crashed(&self.store, self.key, now)?)
     }
 
     /// The output directory.
@@ -576,6 +649,18 @@ impl Prepared {
             run: config::run_settings(settings, seeds)?,
         })
     }
+}
+
+/// Whether the crawl in a directory has a row of table `pages`, or had one that was removed. Cost: reads the records up to the first such.
+fn has_page(dir: &CrawlDir) -> Result<bool, StoreError> {
+    let store = SledStore::open(&dir.db())?;
+    for page in page_store::scan(&store) {
+        let page = page?.record()?;
+        if page.status.is_some() || page.forgotten {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Makes the database with the seeds in it, under its final name.

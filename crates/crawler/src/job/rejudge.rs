@@ -2,6 +2,7 @@
 
 use super::JobError;
 use crate::config::{LedgerLevel, Settings, differences, read_settings_in_force, value_of};
+use crate::error_kind::ErrorKind;
 use crate::record::{JUDGED_BY, LinkOutcome, RunSettings};
 use crate::store::{Store, Tree};
 use crate::view::all_runs;
@@ -11,9 +12,19 @@ use crate::view::all_runs;
 pub struct Rejudged {
     /// The keys that have changed and excluded URLs before, each with its value in this run; none if nothing is judged again.
     pub changed: Vec<(&'static str, String)>,
+    /// Kinds of failures that another setting may turn into an answer, whose settings have changed.
+    pub failures: Vec<ErrorKind>,
+    /// How many URLs that failed so are queued again.
+    pub again: u64,
     /// A run had `--ledger off`: the URLs it skipped aren't recorded, and can't be judged again.
     pub is_unrecorded: bool,
 }
+
+/// Failures that another setting may turn into an answer, with the keys of those settings.
+const FAILURES: [(ErrorKind, &[&str]); 2] = [
+    (ErrorKind::BlockedAddress, &["fetch.allow_net", "fetch.resolve", "fetch.resolve_file"]),
+    (ErrorKind::Dns, &["fetch.resolve", "fetch.resolve_file"]),
+];
 
 /// Compares the settings of a run with those before. Cost: one look-up where they are the same.
 pub fn changed<S: Store>(store: &S, run: &RunSettings, settings: &Settings) -> Result<Rejudged, JobError> {
@@ -32,17 +43,19 @@ pub fn changed<S: Store>(store: &S, run: &RunSettings, settings: &Settings) -> R
         // Nothing says by which: all that there were count.
         None => all,
     };
-    let mut keys: Vec<&'static str> =
-        LinkOutcome::BY_SETTINGS.iter().flat_map(|left| left.keys()).copied().collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys.retain(|key| {
+    let is_changed = |key: &&str| {
         before.iter().any(|before| match before {
             Some(before) => differences(before, settings).contains(key),
             // Unreadable: by another version.
             None => true,
         })
-    });
+    };
+    let mut keys: Vec<&'static str> =
+        LinkOutcome::BY_SETTINGS.iter().flat_map(|left| left.keys()).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.retain(is_changed);
     let changed = keys.into_iter().map(|key| (key, value_of(settings, key))).collect();
-    Ok(Rejudged { changed, is_unrecorded })
+    let failures = FAILURES.iter().filter(|(_, keys)| keys.iter().any(|key| is_changed(&key)));
+    Ok(Rejudged { changed, is_unrecorded, failures: failures.map(|(kind, _)| *kind).collect(), again: 0 })
 }

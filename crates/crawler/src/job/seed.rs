@@ -41,18 +41,9 @@ pub fn queue_seeds<S: Store>(
     let mut result = QueuedSeeds::default();
     let mut decisions = Vec::new();
     for url in seeds {
-        if let Some(outcome) = scope.judge(url, 0) {
+        if let Some(refused) = refused_seed(scope, url, now) {
             result.refused += 1;
-            decisions.push(Decision {
-                at: now,
-                url: url.to_string(),
-                host: url.host().to_owned(),
-                decision: Decided::Skipped,
-                layer: Layer::Scope,
-                reason: outcome.into(),
-                evidence: A_SEED.into(),
-                via: None,
-            });
+            decisions.push(refused);
             continue;
         }
         let host = frontier.host_id(url.host())?;
@@ -62,7 +53,32 @@ pub fn queue_seeds<S: Store>(
             _ => result.queued += 1,
         }
     }
-    decisions.extend(unusable.iter().map(|bad| Decision {
+    decisions.extend(unusable.iter().map(|bad| unusable_line(bad, now)));
+    let (generation, writes) = frontier.cut(at)?;
+    let totals = Totals { skipped: result.refused, ..Totals::default() };
+    let mut committer = Committer::open(Arc::clone(store), None)?;
+    committer.commit(Batch { generation, writes, decisions, totals, ..Batch::default() })?;
+    Ok(result)
+}
+
+/// The entry of a seed that the scope excludes, if it does.
+pub(super) fn refused_seed(scope: &Scope, url: &CrawlUrl, now: Timestamp) -> Option<Decision> {
+    let outcome = scope.judge(url, 0)?;
+    Some(Decision {
+        at: now,
+        url: url.to_string(),
+        host: url.host().to_owned(),
+        decision: Decided::Skipped,
+        layer: Layer::Scope,
+        reason: outcome.into(),
+        evidence: A_SEED.into(),
+        via: None,
+    })
+}
+
+/// The entry of a line of the seed file that can't be used.
+pub(super) fn unusable_line(bad: &BadLine, now: Timestamp) -> Decision {
+    Decision {
         at: now,
         url: bad.text.clone(),
         host: String::new(),
@@ -71,10 +87,5 @@ pub fn queue_seeds<S: Store>(
         reason: PlainReason::UnusableSeed.into(),
         evidence: format!("line {} of the seed file {}", bad.line_no, bad.why).into(),
         via: None,
-    }));
-    let (generation, writes) = frontier.cut(at)?;
-    let totals = Totals { skipped: result.refused, ..Totals::default() };
-    let mut committer = Committer::open(Arc::clone(store), None)?;
-    committer.commit(Batch { generation, writes, decisions, totals, ..Batch::default() })?;
-    Ok(result)
+    }
 }

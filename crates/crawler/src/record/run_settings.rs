@@ -43,10 +43,24 @@ pub(crate) fn digest(text: &str) -> String {
 
 /// BLAKE3 of seeds in their order, each with a line feed behind it, in hex.
 pub(crate) fn seeds_digest<'a>(seeds: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for seed in seeds {
-        hasher.update(seed.as_bytes());
-        hasher.update(b"\n");
+    let mut digest = SeedsDigest::default();
+    seeds.into_iter().for_each(|seed| digest.add(seed));
+    digest.hex()
+}
+
+/// What [`seeds_digest`] gives, of the seeds so far.
+#[derive(Debug, Default)]
+pub(crate) struct SeedsDigest(blake3::Hasher);
+
+impl SeedsDigest {
+    /// Adds a seed behind those of before.
+    pub(crate) fn add(&mut self, seed: &str) {
+        self.0.update(seed.as_bytes());
+        self.0.update(b"\n");
     }
-    hasher.finalize().to_hex().to_string()
+
+    /// The digest so far. Cost: some microseconds.
+    pub(crate) fn hex(&self) -> String {
+        self.0.finalize().to_hex().to_string()
+    }
 }

@@ -19,7 +19,7 @@ use crate::config::{Record, read_own, read_record, read_record_text};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
 use crate::page_store::{self, StoredPage};
-use crate::record::{EndRecord, PageRecord, RUN_END, unread_texts};
+use crate::record::{EndRecord, PageRecord, RUN_END, Reason, unread_texts};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -353,7 +353,10 @@ impl View {
             let row = row?;
             hold_back(&mut pages.held_back, &row);
             reached.skipped(&row.reason);
-            *reasons.entry(row.reason.to_string()).or_default() += 1;
+            // What failed is counted as that.
+            if !matches!(row.reason, Reason::Failure(_)) {
+                *reasons.entry(row.reason.to_string()).or_default() += 1;
+            }
         }
         Ok(most_frequent(reasons))
     }

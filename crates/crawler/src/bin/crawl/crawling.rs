@@ -58,6 +58,7 @@ pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
     let code = match error {
         JobError::Dir(
             DirError::HoldsCrawl(_)
+            | DirError::OtherRules { .. }
             | DirError::NoSettings(_)
             | DirError::NoCrawl(_)
             | DirError::Moved { .. }

@@ -131,6 +131,12 @@ pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> any
         ));
     }
     report_rejudged(job.rejudged(), console);
+    if job.rejudged().again > 0 {
+        let kinds: Vec<_> = job.rejudged().failures.iter().map(|kind| kind.as_str()).collect();
+        let urls = count(job.rejudged().again, "URL");
+        console
+            .note(&format!("trying {urls} again that failed ({}): the settings changed", kinds.join(", ")));
+    }
     if revisit.is_some() {
         let begun = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
         console.note(&match (begun.queued, begun.next) {

@@ -159,6 +159,10 @@ pub(crate) fn run(args: &RunArgs, console: Console) -> anyhow::Result<i32> {
     #[cfg(feature = "serve")]
     let bound = args.serve.bind(&job.settings.out)?;
     let job = start(job)?;
+    if job.begins_again() {
+        let dir = path_text(job.dir().root());
+        console.note(&format!("the crawl in {dir} has no page: this is a new run of it"));
+    }
     // The directory is locked: no visitor comes in between.
     #[cfg(feature = "serve")]
     let _server =
