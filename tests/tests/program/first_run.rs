@@ -2,11 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 use whole_program::name_server::NameServer;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Server, Sites};
+
+use crate::scene::Scene;
+use crate::stop::wait_for;
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
@@ -194,4 +198,44 @@ fn a_resume_with_the_option_that_kept_a_seed_out_tries_it_again() {
         assert_eq!([&totals["failed"], &totals["skipped"]], [0, 0], "{first:?}: {resumed}");
         study.look("audit", &[]).expect(0);
     }
+}
+
+#[test]
+fn no_delay_for_a_host_of_somebody_else_is_warned_of() {
+    let names = NameServer::start(|_, _| vec![HERE]);
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    std::fs::write(directory.path().join("study.toml"), names.config()).expect("it can be written");
+    for (url, delay, is_warned) in [
+        ("http://www.example.org:9/", "0s", true),
+        ("http://www.example.org:9/", "1s", false),
+        ("http://www.example.test:9/", "0s", false),
+    ] {
+        // Its name leads to this machine, which no name may: nothing is requested.
+        let ran = Crawl::new(["plan", url, "--agent", "SuperRobot/1.0", "--delay", delay, "--retries", "0"])
+            .args([Path::new("--config"), &directory.path().join("study.toml")])
+            .run();
+        assert_eq!(
+            ran.stderr.contains("--delay 0s: www.example.org is no host of this machine"),
+            is_warned,
+            "{ran}"
+        );
+    }
+}
+
+#[test]
+fn the_status_of_a_killed_run_says_when_it_began() {
+    let scene = Scene::new(Sites::new().tree("a.test", 500, Duration::from_millis(5)));
+    let running = scene.crawl().start();
+    wait_for(&scene, 20);
+    running.kill();
+    let status = scene.look("status", &["--json"]).expect(0).json()[0].clone();
+    let pages = scene.table("pages");
+    let first = pages.iter().filter_map(|page| page["fetched_at"].as_str()).min().expect("a page");
+    assert_eq!((&status["state"], &status["ended"]), (&"killed".into(), &Value::Null), "{status}");
+    assert!(status["begun"].as_str().is_some_and(|begun| begun <= first), "{first}: {status}");
+    let text = scene.look("status", &[]);
+    assert!(text.expect(0).stdout.starts_with("killed, begun 2") && !text.stdout.contains("ended"), "{text}");
+    scene.resume().args(["--max-pages", "1"]).run().expect(10);
+    let status = scene.look("status", &["--json"]).expect(0).json()[0].clone();
+    assert!(status["begun"].is_null() && status["ended"].is_string(), "{status}");
 }

@@ -472,3 +472,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_pattern_of_file_names_is_answered_with_the_regular_expression() {
+    for (pattern, regex) in [
+        ("*.pdf", Some(r"\.pdf$")),
+        ("*/print/*", Some("/print/")),
+        ("*.jp?g", Some(r"\.jp.g$")),
+        ("*a*b", Some("a.*b$")),
+        ("(", None),
+    ] {
+        let mut overrides = CliOverrides::default();
+        overrides.set("scope.exclude", vec![pattern.to_owned()]);
+        let error = load(&overrides, [], None).unwrap_err().to_string();
+        let hint = error.split_once("it is the regular expression ").map(|(_, hint)| hint);
+        assert_eq!(hint, regex, "{error}");
+        if let Some(regex) = regex {
+            overrides.set("scope.exclude", vec![regex.to_owned()]);
+            assert!(load(&overrides, [], None).is_ok(), "{regex}");
+        }
+    }
+}

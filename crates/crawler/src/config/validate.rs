@@ -181,11 +181,33 @@ fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
                 // The last line of the message says what is wrong; those above draw the pattern.
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                places.refuse(path, format_args!("{pattern:?} isn't a regular expression: {why}"))
+                let hint = of_file_names(pattern).map(|regex| {
+                    format!("; as a pattern of file names it is the regular expression {regex}")
+                });
+                let hint = hint.unwrap_or_default();
+                places.refuse(path, format_args!("{pattern:?} isn't a regular expression: {why}{hint}"))
             })?;
         }
     }
     Ok(())
+}
+
+/// The regular expression of a pattern of file names as shells have them: `*.pdf` is `\.pdf$`. None where it has no `*` or `?` at its beginning.
+fn of_file_names(pattern: &str) -> Option<String> {
+    let rest = pattern.trim_start_matches('*');
+    if rest.is_empty() || !pattern.starts_with(['*', '?']) {
+        return None;
+    }
+    let (rest, end) = match rest.strip_suffix('*') {
+        Some(rest) => (rest.trim_end_matches('*'), ""),
+        None => (rest, "$"),
+    };
+    let parts = rest.chars().map(|c| match c {
+        '*' => ".*".to_owned(),
+        '?' => ".".to_owned(),
+        c => regex::escape(c.encode_utf8(&mut [0; 4])),
+    });
+    Some(parts.chain([end.to_owned()]).collect())
 }
 
 fn extract(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {

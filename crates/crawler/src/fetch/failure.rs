@@ -226,16 +226,86 @@ fn io_errors(error: &ClientError) -> impl Iterator<Item = &io::Error> {
     causes(error).filter_map(|e| e.downcast_ref::<io::Error>())
 }
 
+/// An error of TLS. The library prints the names of its values; they become words: `UnknownIssuer`, `Other(OtherError(CaUsedAsEndEntity))`.
+fn tls_in_words(error: &rustls::Error) -> String {
+    let name = match error {
+        rustls::Error::InvalidCertificate(why) => format!("{why:?}"),
+        rustls::Error::AlertReceived(why) => format!("{why:?}"),
+        rustls::Error::PeerIncompatible(why) => format!("{why:?}"),
+        rustls::Error::PeerMisbehaved(why) => format!("{why:?}"),
+        rustls::Error::InvalidMessage(why) => format!("{why:?}"),
+        _ => return error.to_string(),
+    };
+    let text = error.to_string();
+    match text.strip_suffix(&name) {
+        Some(before) => format!("{before}{}", words_of(&name)),
+        None => text,
+    }
+}
+
+/// The innermost name of a value as Rust prints it, in words.
+fn words_of(name: &str) -> String {
+    let name = name.split(['{', '[']).next().unwrap_or(name).trim_end_matches([')', ' ']);
+    let name = name.rsplit('(').next().unwrap_or(name);
+    let mut words = String::new();
+    for (number, c) in name.char_indices() {
+        if c.is_uppercase() && number > 0 {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase());
+    }
+    words
+}
+
 /// Joins the messages of the causes, without those that say nothing.
 fn in_words(error: &ClientError) -> String {
     let mut words: Vec<String> = Vec::new();
     // The first one says only that it is an error of the client.
     for cause in causes(error).skip(1) {
-        let text = cause.to_string();
+        // An I/O error says the same as what it holds.
+        let held = || cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>();
+        let text = match cause.downcast_ref::<rustls::Error>().or_else(held) {
+            Some(error) => tls_in_words(error),
+            None => cause.to_string(),
+        };
         let says_nothing = text.starts_with("client error") || words.iter().any(|said| said.contains(&text));
         if !says_nothing {
             words.push(text);
         }
     }
     if words.is_empty() { error.to_string() } else { words.join(": ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{AlertDescription, CertificateError, OtherError, PeerMisbehaved};
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_tls_is_told_in_words() {
+        let other = CertificateError::Other(OtherError(Arc::new(io::Error::other("CaUsedAsEndEntity"))));
+        let unknown = CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![1, 2],
+            supported_algorithms: Vec::new(),
+        };
+        for (error, words) in [
+            (CertificateError::UnknownIssuer.into(), "invalid peer certificate: unknown issuer"),
+            (CertificateError::Expired.into(), "invalid peer certificate: expired"),
+            (
+                rustls::Error::AlertReceived(AlertDescription::HandshakeFailure),
+                "received fatal alert: handshake failure",
+            ),
+            (PeerMisbehaved::TooManyEmptyFragments.into(), "peer misbehaved: too many empty fragments"),
+        ] {
+            assert_eq!(tls_in_words(&error), words);
+        }
+        for error in [other, unknown] {
+            let words = tls_in_words(&error.into());
+            assert!(!words.contains(['(', '{', '[']), "{words}");
+        }
+        assert_eq!(words_of("Other(OtherError(CaUsedAsEndEntity))"), "ca used as end entity");
+    }
 }

@@ -42,6 +42,8 @@ impl std::fmt::Debug for Search {
 pub struct Found {
     /// Pages that match, whatever the limit.
     pub total: u64,
+    /// The index is being written, or that was interrupted: it may lack pages. Only [`super::is_behind`] finds out.
+    pub is_behind: bool,
     /// The best of them, the best first.
     pub hits: Vec<Hit>,
     /// How many there are of each host and language, where that was asked.
@@ -138,7 +140,7 @@ impl Search {
             let document: TantivyDocument = searcher.doc(address)?;
             hits.push(self.hit(score, &document, &mut snippets)?);
         }
-        Ok(Found { total, hits, facets })
+        Ok(Found { total, is_behind: false, hits, facets })
     }
 
     fn hit(

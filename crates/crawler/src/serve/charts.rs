@@ -89,7 +89,7 @@ pub(super) fn time_line(name: &str, line: &Timeline) -> Markup {
 /// A time as it is read: without the letters of RFC 3339, to the second; the whole of it is in the attribute.
 pub(super) fn time(at: &str) -> Markup {
     let shown = at.get(..19).unwrap_or(at).replace('T', " ");
-    html! { time datetime=(at) title=(at) { (shown) } }
+    html! { time datetime=(at) title=(at) { (shown) " UTC" } }
 }
 
 /// A length of time in words.
@@ -107,6 +107,12 @@ pub(super) fn span(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_names_its_zone() {
+        let shown = time("2026-03-01T12:30:05.120Z").into_string();
+        assert!(shown.contains(">2026-03-01 12:30:05 UTC</time>"), "{shown}");
+    }
 
     #[test]
     fn lengths_of_time_have_units() {

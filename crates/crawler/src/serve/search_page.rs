@@ -10,7 +10,9 @@ use super::failure::Failure;
 use super::layout::{host_link, sentence, shown};
 use super::params::{Params, link};
 use crate::quantity::grouped;
-use crate::search::{FacetCount, Found, Hit, Part, Request, Search, SearchError, parse_since, parse_until};
+use crate::search::{
+    FacetCount, Found, Hit, Part, Request, Search, SearchError, is_behind, parse_since, parse_until,
+};
 use crate::view::Moment;
 
 /// Hits of a page.
@@ -41,7 +43,8 @@ pub(super) fn find(root: Option<&Path>, params: &Params) -> Result<Option<Found>
         facets: true,
     };
     let index = Search::open(root).map_err(failure)?;
-    index.find(&request, crate::clock::wall()).map(Some).map_err(failure)
+    let found = index.find(&request, crate::clock::wall()).map_err(failure)?;
+    Ok(Some(Found { is_behind: is_behind(root), ..found }))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
@@ -67,7 +70,7 @@ pub(super) fn answer(found: &Found) -> Value {
     };
     let facets = found.facets.clone().unwrap_or_default();
     json!({
-        "v": 1, "total": found.total, "hits": hits.collect::<Vec<_>>(),
+        "v": 1, "total": found.total, "behind": found.is_behind, "hits": hits.collect::<Vec<_>>(),
         "facets": {"hosts": counts(&facets.hosts), "langs": counts(&facets.langs)},
     })
 }
@@ -102,8 +105,9 @@ fn results(params: &Params, found: &Found) -> Markup {
     let limit = params.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(HITS);
     html! {
         p role="status" {
-            @match found.total { 0 => "Nothing found.", 1 => "1 page found.", total => { (grouped(total)) " pages found." } }
+            @match found.total { 0 if found.is_behind => "Nothing found yet.", 0 => "Nothing found.", 1 => "1 page found.", total => { (grouped(total)) " pages found." } }
         }
+        @if found.is_behind { p .quiet { "The index is being written: it may lack the latest pages." } }
         (taken(params))
         div .results {
             ol .hits { @for hit in &found.hits { (hit_of(hit)) } }
@@ -156,5 +160,21 @@ fn facet(params: &Params, name: &str, heading: &str, counts: &[FacetCount]) -> M
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_is_behind_is_said_to_be_so() {
+        let shown = |is_behind: bool| {
+            results(&Params::read(b"q=x"), &Found { is_behind, ..Found::default() }).into_string()
+        };
+        assert!(shown(false).contains("Nothing found.") && !shown(false).contains("index"));
+        assert!(
+            shown(true).contains("Nothing found yet.") && shown(true).contains("may lack the latest pages")
+        );
     }
 }

@@ -17,7 +17,7 @@ use super::layout::Frame;
 use super::reading::Reading;
 #[cfg(feature = "cluster")]
 use super::source::Source;
-use super::status::{self, LastStatus};
+use super::status::LastStatus;
 use crate::view::{Activity, Summary};
 
 /// Streams of events at the same time; further ones are refused, and their pages ask from time to time instead.
@@ -150,6 +150,6 @@ impl App {
         if let Some(running) = self.running().await {
             return Ok(running);
         }
-        Ok(status::stored(&self.summary(patience).await?.value))
+        Ok(self.summary(patience).await?.value.at_rest())
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock;
 use crate::live::{self, Answer, Order};
-use crate::view::{Moment, Status, Summary};
 
 /// How long an answer holds.
 const FRESH: Duration = Duration::from_millis(900);
@@ -35,19 +34,4 @@ impl LastStatus {
         *last = Some((now, value.clone()));
         value
     }
-}
-
-/// The status of a crawl that doesn't run, from its summary, as `crawl status --json` prints it.
-pub(super) fn stored(summary: &Summary) -> Value {
-    let end = summary.end.as_ref();
-    let state = match (end.map(|end| end.end.as_str()), summary.status) {
-        (Some("running"), _) => "killed",
-        (Some("interrupted" | "forced"), _) => "stopped",
-        (_, Status::Incomplete) => "incomplete",
-        _ => "finished",
-    };
-    json!({
-        "v": 1, "state": state, "status": summary.status, "totals": summary.totals, "queued": summary.queued,
-        "hosts": summary.hosts_known, "ended": end.map(|end| Moment(end.at)), "limit": end.and_then(|end| end.limit.clone()),
-    })
 }

@@ -168,6 +168,27 @@ pub enum HostState {
     Complete,
 }
 
+impl Summary {
+    /// The status of a crawl that doesn't run, as `crawl status --json` prints it: `v state status totals queued hosts begun ended limit`. Of a run
+    /// that was killed it is known when it began, of every other one when it ended.
+    pub fn at_rest(&self) -> serde_json::Value {
+        let end = self.end.as_ref();
+        let state = match (end.map(|end| end.end.as_str()), self.status) {
+            (Some("running"), _) => "killed",
+            (Some("interrupted" | "forced"), _) => "stopped",
+            (_, Status::Incomplete) => "incomplete",
+            _ => "finished",
+        };
+        let at = end.map(|end| Moment(end.at));
+        let (begun, ended) = if state == "killed" { (at, None) } else { (None, at) };
+        serde_json::json!({
+            "v": 1, "state": state, "status": self.status, "totals": self.totals, "queued": self.queued,
+            "hosts": self.hosts_known, "begun": begun, "ended": ended,
+            "limit": end.and_then(|end| end.limit.clone()),
+        })
+    }
+}
+
 impl View {
     /// Reads the whole crawl once. Memory as [`View::skipped`].
     pub fn summary(&self) -> Result<Summary, ViewError> {

@@ -410,7 +410,7 @@ mod tests {
             found: std::iter::once(2..8).collect(),
             ..Hit::default()
         };
-        Found { total: 12, hits: vec![hit], facets: None }
+        Found { total: 12, hits: vec![hit], ..Found::default() }
     }
 
     fn text(color: bool, width: Option<usize>) -> String {

@@ -55,6 +55,15 @@ const HINTS: &[(&[&str], &str)] = &[
          the site's owner can change it",
     ),
     (
+        &["-o"],
+        "use --out DIR for the crawl; `crawl export DIR -o FILE` and `crawl report DIR -o FILE` write files",
+    ),
+    (&["--format", "--to"], "`crawl export DIR --format FORMAT` writes the tables of a crawl"),
+    (
+        &["--proxy", "--proxyServer", "-x", "--preproxy", "--socks5"],
+        "there is no such option: sites are requested directly, so that their owners see who asks",
+    ),
+    (
         &["--no-check-certificate", "--insecure", "-k"],
         "there is no such option: certificates are always checked; a host whose certificate isn't valid is recorded as an error",
     ),
@@ -83,8 +92,14 @@ pub(crate) fn with_hint<'a>(mut error: clap::Error, commands: impl Iterator<Item
         return error;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return error };
-    let typed = typed.split('=').next().unwrap_or(typed);
-    let Some((_, hint)) = HINTS.iter().find(|(names, _)| names.contains(&typed)) else { return error };
+    let typed = typed.split('=').next().unwrap_or(typed).to_owned();
+    let Some((_, hint)) = HINTS.iter().find(|(names, _)| names.contains(&typed.as_str())) else {
+        if typed.starts_with("--") {
+            // That it may be a value makes sense of words alone.
+            error.remove(ContextKind::Suggested);
+        }
+        return error;
+    };
     error.remove(ContextKind::SuggestedArg);
     let hint = vec![StyledStr::from(*hint)];
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(hint));
@@ -118,12 +133,17 @@ mod tests {
             ("crawl -e robots=off", "always honours robots.txt"),
             ("crawl expo DIR", "a similar command exists: `crawl export`"),
             ("crawl plan -k", "certificates are always checked"),
+            ("crawl http://a.test --proxy http://p.test:8080", "sites are requested directly"),
+            ("crawl http://a.test -o x", "--out DIR"),
+            ("crawl http://a.test --format csv", "`crawl export DIR --format FORMAT`"),
         ] {
             let text = said(line);
             assert!(text.contains("tip: ") && text.contains(expected), "{line}: {text}");
         }
         // Others keep clap's own guess.
         assert!(said("crawl --max-page 3").contains("--max-pages"));
+        let unknown = said("crawl http://a.test --zebra");
+        assert!(unknown.contains("'--zebra'") && !unknown.contains("tip:"), "{unknown}");
     }
 
     #[test]

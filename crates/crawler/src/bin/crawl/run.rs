@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use crawler::address::AddressClass;
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
 use meta::consent::Purpose;
@@ -193,7 +194,30 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
             "no contact given: add --contact URL|EMAIL, so that site owners can reach you instead of blocking the crawl",
         );
     }
+    if settings.pace.delay.is_zero()
+        && let Some(host) =
+            seeds.seeds.iter().map(|(_, url)| url.host()).find(|host| is_public(host, &settings))
+    {
+        console.warning(&format!(
+            "--delay 0s: {host} is no host of this machine or network; the next request follows each response at once, or after --adaptive times what it took; sites block robots for that, and the default is 1s"
+        ));
+    }
     Ok(Job { settings, seeds })
+}
+
+/// Top-level names that lead to no public host (RFC 6761 section 6, RFC 6762; `internal` is reserved for private use).
+const LOCAL: [&str; 5] = ["localhost", "test", "invalid", "local", "internal"];
+
+/// Whether a host may be somebody else's: no address of a local network, no local name, none without a dot, and none whose address is given.
+fn is_public(host: &str, settings: &Settings) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    if let Ok(address) = address {
+        return AddressClass::of(address) == AddressClass::Public;
+    }
+    let is_local = host.rsplit('.').next().is_none_or(|top| LOCAL.contains(&top)) || !host.contains('.');
+    let mut rules = settings.fetch.resolve.iter().map(ToString::to_string);
+    let is_given = rules.any(|rule| rule.starts_with("*:") || rule.starts_with(&format!("{host}:")));
+    !is_local && !is_given && settings.fetch.resolve_file.as_os_str().is_empty()
 }
 
 fn report_bad_lines(list: &SeedList, console: Console) {
@@ -215,4 +239,23 @@ fn report_bad_lines(list: &SeedList, console: Console) {
 fn start(job: Job) -> anyhow::Result<crawler::job::Job> {
     crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
         .map_err(|error| crawling::with_exit_code(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_of_this_machine_or_network_is_not_public() {
+        let settings = Settings::default();
+        for host in ["www.example.org", "8.8.8.8", "[2606:4700::1111]"] {
+            assert!(is_public(host, &settings), "{host}");
+        }
+        for host in ["localhost", "127.0.0.1", "192.168.1.9", "[::1]", "a.test", "printer.local", "printer"] {
+            assert!(!is_public(host, &settings), "{host}");
+        }
+        let mut given = Settings::default();
+        given.fetch.resolve = vec!["www.example.org:127.0.0.1".parse().unwrap()];
+        assert!(!is_public("www.example.org", &given) && is_public("example.org", &given));
+    }
 }

@@ -11,8 +11,7 @@ use crawler::config::units;
 use crawler::crawl_dir::refuse_links;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::quantity::{count, size};
-use crawler::view::{Moment, Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -191,18 +190,7 @@ fn wait(time: Duration) {
 fn stored(dir: &Path, reading: &ReadingArgs) -> anyhow::Result<Value> {
     let view = reading.open(dir)?;
     let summary = view.summary().map_err(|error| show::view_error(&error))?;
-    let end = summary.end.as_ref().map(|end| end.end.as_str());
-    let state = match (end, summary.status) {
-        (Some("running"), _) => "killed",
-        (Some("interrupted" | "forced"), _) => "stopped",
-        (_, Status::Incomplete) => "incomplete",
-        _ => "finished",
-    };
-    Ok(json!({
-        "v": 1, "state": state, "status": summary.status, "totals": summary.totals, "queued": summary.queued,
-        "hosts": summary.hosts_known, "ended": summary.end.as_ref().map(|end| Moment(end.at)),
-        "limit": summary.end.as_ref().and_then(|end| end.limit.clone()),
-    }))
+    Ok(summary.at_rest())
 }
 
 /// One screen.
@@ -219,7 +207,9 @@ fn words(status: &Value, dir: &str) -> String {
     let mut line = |text: String| drop(writeln!(out, "{text}"));
     let since = match &status["elapsed_s"] {
         Value::Null => {
-            status["ended"].as_str().map(|at| format!(", ended {}", clean(at))).unwrap_or_default()
+            let times = ["begun", "ended"].map(|what| (what, status[what].as_str()));
+            let known = times.into_iter().filter_map(|(what, at)| Some(format!(", {what} {}", clean(at?))));
+            known.collect()
         }
         elapsed => format!(" for {}, process {}", span(elapsed), number("pid")),
     };
@@ -271,6 +261,8 @@ fn words(status: &Value, dir: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
