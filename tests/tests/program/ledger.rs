@@ -259,7 +259,7 @@ fn a_deposit_has_its_metadata_and_keeps_what_was_edited() {
     for part in [
         "We crawled 1 seed ",
         "as SuperRobot/1.0 (+owner@example.org)",
-        "10 requests returned",
+        "10 requests were sent",
         "none was shorter than the delay",
     ] {
         assert!(methods.contains(part), "{part}: {methods}");

@@ -28,6 +28,7 @@ mod moved_seeds;
 mod outputs;
 mod pace;
 mod plan;
+mod provenance;
 mod read_only;
 mod rebinding;
 mod recrawl;

@@ -19,6 +19,7 @@ const COUNTS_LISTED: usize = 100;
 const SEEDS_LISTED: usize = 50;
 const FAILURES_LISTED: usize = 200;
 const LINKS_LISTED: usize = 60;
+const RUNS_LISTED: usize = 200;
 
 /// Hosts in the plot of the largest.
 const LARGEST: usize = 12;
@@ -142,9 +143,42 @@ fn request(report: &Report) -> Markup {
             summary { "Settings that differ from the defaults" }
             table {
                 thead { tr { th scope="col" { "Setting" } th scope="col" { "Value" } } }
-                tbody { @for setting in &report.settings { tr { td.key { code { (setting.key) } } td { (clean(&setting.value)) } } } }
+                tbody { @for setting in &report.settings { tr { td.key { code { (setting.key) } } td { (clean(&report.course.value(setting))) } } } }
             }
         }
+        @if !report.activity.runs.is_empty() { (runs(report)) }
+    }
+}
+
+/// The runs, each with its delay as it was set and as it was kept.
+fn runs(report: &Report) -> Markup {
+    let seconds = |length: Option<f64>| length.map_or_else(|| "-".to_owned(), |length| format!("{length} s"));
+    let runs = &report.activity.runs;
+    html! {
+        h3 { "Runs" }
+        div.wide tabindex="0" role="region" aria-label="Table of runs" {
+            table {
+                thead { tr {
+                    th.number scope="col" { "Run" } th scope="col" { "Started" } th scope="col" { "Ended" }
+                    th.number scope="col" { "Requests" } th.number scope="col" { "Delay set" }
+                    th.number scope="col" { "Shortest gap" } th.number scope="col" { "Median gap" }
+                } }
+                tbody {
+                    @for run in runs.iter().take(RUNS_LISTED) {
+                        tr {
+                            td.number { (run.run) } td { (run.started) }
+                            td { @match (&run.ended, &run.end) {
+                                (Some(at), Some(end)) => { (at) " (" (in_words(end)) ")" }
+                                _ => "killed, or still running",
+                            } }
+                            td.number { (grouped(run.requests)) } td.number { (seconds(run.delay)) }
+                            td.number { (seconds(run.least_gap)) } td.number { (seconds(run.median_gap)) }
+                        }
+                    }
+                }
+            }
+        }
+        (more(runs.len(), RUNS_LISTED, "runs", "crawl report DIR --json"))
     }
 }
 
@@ -316,7 +350,15 @@ fn pages(report: &Report) -> Markup {
         })
         .collect();
     html! {
-        p { (quantity::count(contents.pages, "page")) ": responses with status 2xx, except 206." }
+        p { (quantity::count(contents.pages, "page")) ", resources of pages among them: responses with status 2xx, except 206." }
+        table {
+            thead { tr { th scope="col" { "Kind" } th.number scope="col" { "Pages" } th.number scope="col" { "Resources of pages" } } }
+            tbody {
+                @for count in &contents.kinds {
+                    tr { td { (count.kind) } td.number { (grouped(count.pages)) } td.number { (grouped(count.resources)) } }
+                }
+            }
+        }
         h3 { "Media types" }
         (bars(&contents.types, "type", "Pages by media type"))
         h3 { "Declared languages" }

@@ -1,5 +1,6 @@
 //! The report of a crawl for its researcher: one HTML file without scripts that loads nothing, or the figures as JSON.
 
+mod course;
 mod html;
 mod network;
 mod plot;
@@ -11,8 +12,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use self::course::Course;
+pub use self::course::RunValue;
 pub use self::provenance::{About, Provenance, ProvenanceError, write_provenance};
-use crate::config::{Settings, changed_values};
+use crate::config::Settings;
 #[cfg(feature = "cluster")]
 use crate::view::summary_of;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
@@ -32,7 +35,10 @@ pub struct Report {
     /// The settings of the last run.
     #[serde(skip)]
     in_force: Settings,
-    /// Settings that differ from the defaults, as `crawl.toml` has them.
+    /// The settings of each run.
+    #[serde(skip)]
+    course: Course,
+    /// Settings that differ from the defaults in a run, or between runs, as `crawl.toml` has them.
     pub settings: Vec<ChangedSetting>,
     /// What `crawl show DIR` says.
     pub summary: Summary,
@@ -44,13 +50,16 @@ pub struct Report {
     pub host_links: HostLinks,
 }
 
-/// A setting that differs from its default.
+/// A setting that differs from its default, or between runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangedSetting {
     /// Its key in `crawl.toml`.
     pub key: &'static str,
-    /// Its value.
+    /// Its value in the last run.
     pub value: String,
+    /// Its values, each with the runs that had it; empty where all runs had the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_run: Vec<RunValue>,
 }
 
 impl Report {
@@ -68,14 +77,17 @@ impl Report {
 
     fn with_summary(summary: Summary, parts: &[&View]) -> Result<Self, ViewError> {
         let in_force = parts.first().and_then(|view| view.crawl_settings()).unwrap_or_default();
+        let activity = Activity::of_parts(parts)?;
+        let course = Course::of(&activity, parts, &in_force)?;
         Ok(Self {
             v: 1,
             generated: parts.first().map_or_else(|| Moment(crate::clock::wall()), |view| view.looked_at()),
             program: parts.first().and_then(|view| view.program()),
-            settings: changed(&in_force),
+            settings: course.changed(),
             in_force,
+            course,
             summary,
-            activity: Activity::of_parts(parts)?,
+            activity,
             contents: Contents::of_parts(parts)?,
             host_links: HostLinks::of_parts(parts, CONNECTIONS)?,
         })
@@ -90,8 +102,4 @@ impl Report {
     pub fn write_html(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(html::page(self).into_string().as_bytes())
     }
-}
-
-fn changed(settings: &Settings) -> Vec<ChangedSetting> {
-    changed_values(settings).into_iter().map(|(key, value)| ChangedSetting { key, value }).collect()
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChangedSetting, Report};
+use super::{ChangedSetting, Course, Report, RunValue};
 use crate::clock::Clock;
 use crate::commit::Totals;
 use crate::config::Settings;
 use crate::view::{
-    Activity, Contents, Counted, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState,
-    HostStatement, HostSummary, Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
+    Activity, Contents, Counted, DelayOrder, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState,
+    HostStatement, HostSummary, KindCount, Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
 };
 
 pub(super) const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
@@ -29,6 +29,7 @@ pub(super) fn empty() -> Report {
         generated: moment(),
         program: None,
         in_force: Settings::default(),
+        course: Course::of_one(Settings::default()),
         settings: Vec::new(),
         summary: Summary {
             v: 1,
@@ -70,15 +71,7 @@ pub(super) fn empty() -> Report {
             hosts: Vec::new(),
             head: None,
         },
-        activity: Activity {
-            requests: 0,
-            first_request: None,
-            last_request: None,
-            timeline: Timeline::default(),
-            gaps: GapFigures::default(),
-            delays: Vec::new(),
-            pauses: Vec::new(),
-        },
+        activity: Activity::default(),
         contents: Contents::default(),
         host_links: HostLinks::default(),
     }
@@ -116,7 +109,11 @@ pub(super) fn hostile() -> Report {
     let empty = empty();
     Report {
         program: Some(HOSTILE.to_owned()),
-        settings: vec![ChangedSetting { key: "agent.contact", value: HOSTILE.to_owned() }],
+        settings: vec![ChangedSetting {
+            key: "agent.contact",
+            value: HOSTILE.to_owned(),
+            by_run: [vec![1], vec![2, 3]].map(|runs| RunValue { runs, value: HOSTILE.to_owned() }).to_vec(),
+        }],
         summary: Summary {
             crawl_id: HOSTILE.to_owned(),
             started: Some(moment()),
@@ -148,10 +145,14 @@ pub(super) fn hostile() -> Report {
             },
             delays: counts(HOSTILE, 1),
             pauses: counts(HOSTILE, 1),
+            delay_orders: vec![DelayOrder { at: moment(), host: Some(HOSTILE.to_owned()), delay: Some(5.0) }],
+            delay_order_count: 1,
             ..empty.activity
         },
         contents: Contents {
             pages: 9,
+            hosts: 2,
+            kinds: vec![KindCount { kind: "image", pages: 8, resources: 1 }],
             types: counts(HOSTILE, 30),
             languages: counts(HOSTILE, 2),
             depths: BTreeMap::from([(0, 1), (1, 8)]),

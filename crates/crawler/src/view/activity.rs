@@ -9,12 +9,16 @@ use super::coverage::Counted;
 use super::gaps::{Gap, RequestTimes};
 use super::moment::Moment;
 use super::open::{View, ViewError};
+use super::runs::RunFigures;
 use super::tally::Tally;
-use crate::record::{Decided, RequestMade};
+use crate::record::{Decided, Decision, RequestMade};
 use crate::sorter::{self, Sorter};
 
 /// Most steps of a time line. Its steps double until they are no more.
 const MOST_STEPS: i64 = 240;
+
+/// Orders for a delay that are listed; the others are counted.
+const ORDERS_LISTED: usize = 100;
 
 /// The requests of a crawl, from its ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -33,6 +37,27 @@ pub struct Activity {
     pub delays: Vec<Counted>,
     /// How often hosts were paused, by reason (`retry-after`, `back-off` ...), the most frequent first.
     pub pauses: Vec<Counted>,
+    /// Responses by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Requests without a response.
+    pub unanswered: u64,
+    /// The runs, in the order in which they began.
+    pub runs: Vec<RunFigures>,
+    /// Delays that the user set while the crawl ran: the first 100.
+    pub delay_orders: Vec<DelayOrder>,
+    /// How many there were.
+    pub delay_order_count: u64,
+}
+
+/// A delay that the user set while the crawl ran, by `crawl set`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DelayOrder {
+    /// When.
+    pub at: Moment,
+    /// For which host; none: for every host.
+    pub host: Option<String>,
+    /// The delay, in seconds; none where the ledger doesn't say it.
+    pub delay: Option<f64>,
 }
 
 /// Requests over time, in steps of equal length; at most 240.
@@ -120,9 +145,9 @@ impl View {
         host: Option<&str>,
         goes_on: &dyn Fn() -> Result<(), ViewError>,
     ) -> Result<Activity, ViewError> {
-        let mut requests = Requests::new(self.sorter());
+        let mut requests = Requests::new(self.sorter(), false);
         requests.read(self, host, goes_on)?;
-        requests.figures()
+        requests.figures(self.sorter())
     }
 }
 
@@ -130,11 +155,11 @@ impl Activity {
     /// As [`View::activity`], of a crawl whose hosts are divided among several stores.
     pub fn of_parts(parts: &[&View]) -> Result<Self, ViewError> {
         let Some(first) = parts.first() else { return Ok(Self::default()) };
-        let mut requests = Requests::new(first.sorter());
+        let mut requests = Requests::new(first.sorter(), parts.len() > 1);
         for part in parts {
             requests.read(part, None, &|| Ok(()))?;
         }
-        requests.figures()
+        requests.figures(first.sorter())
     }
 }
 
@@ -148,10 +173,19 @@ struct Requests {
     run: u64,
     count: u64,
     steps: Steps,
+    statuses: BTreeMap<u16, u64>,
+    unanswered: u64,
+    runs: Vec<RunFigures>,
+    /// The place in `runs` of each run, the first one at 0.
+    places: Vec<usize>,
+    /// The hosts are divided among several stores: runs are distinguished by their settings.
+    is_divided: bool,
+    orders: Vec<DelayOrder>,
+    order_count: u64,
 }
 
 impl Requests {
-    fn new(sorter: Sorter) -> Self {
+    fn new(sorter: Sorter, is_divided: bool) -> Self {
         Self {
             times: RequestTimes::new(sorter),
             delays: Tally::default(),
@@ -161,7 +195,55 @@ impl Requests {
             run: 0,
             count: 0,
             steps: Steps::default(),
+            statuses: BTreeMap::new(),
+            unanswered: 0,
+            runs: Vec::new(),
+            places: Vec::new(),
+            is_divided,
+            orders: Vec::new(),
+            order_count: 0,
         }
+    }
+
+    /// Takes in an entry that begins or ends a run, or sets a delay.
+    fn course(&mut self, view: &View, decision: &Decision) -> Result<(), ViewError> {
+        let at = Moment(decision.at);
+        if decision.begins_a_run() {
+            self.run += 1;
+            let begun = RunFigures::begun(view.store(), at, decision.evidence.run.as_deref())?;
+            let known = self.runs.iter().position(|run| self.is_divided && run.digest == begun.digest);
+            let place = known.unwrap_or(self.runs.len());
+            match self.runs.get_mut(place) {
+                Some(run) => run.started = run.started.min(at),
+                None => self.runs.push(begun),
+            }
+            self.places.push(place);
+        }
+        match decision.decision {
+            Decided::Ended => {
+                let place = self.place(self.run);
+                if let Some(run) = place.and_then(|place| self.runs.get_mut(place))
+                    && run.ended.is_none_or(|ended| ended < at)
+                {
+                    (run.ended, run.end) = (Some(at), Some(decision.reason.to_string()));
+                }
+            }
+            Decided::DelaySet => {
+                self.order_count += 1;
+                if self.orders.len() < ORDERS_LISTED {
+                    let host = Some(decision.host.clone()).filter(|host| !host.is_empty());
+                    let delay = decision.evidence.pause.as_ref().map(|pause| pause.length.as_secs_f64());
+                    self.orders.push(DelayOrder { at, host, delay });
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The place in `runs` of the run with this number.
+    fn place(&self, run: u64) -> Option<usize> {
+        place_of(&self.places, run)
     }
 
     /// Takes in the ledger of a store whose hosts are in no other one.
@@ -174,7 +256,7 @@ impl Requests {
         for block in view.decision_blocks() {
             goes_on()?;
             for decision in block?.1 {
-                self.run += u64::from(decision.begins_a_run());
+                self.course(view, &decision)?;
                 if host.is_some_and(|host| decision.host != host) {
                     continue;
                 }
@@ -188,22 +270,42 @@ impl Requests {
                 self.last = self.last.map(|last| last.max(at)).or(Some(at));
                 self.delays.add(&made.gap_reason);
                 self.steps.add(made);
+                match made.status {
+                    Some(status) => *self.statuses.entry(status).or_default() += 1,
+                    None => self.unanswered += 1,
+                }
                 let run = self.run.saturating_sub(u64::from(decision.runs_earlier()));
+                if let Some(place) = self.place(run) {
+                    self.runs[place].requests += 1;
+                }
                 self.times.push(host_mark(&decision.host), run, made)?;
             }
         }
         Ok(())
     }
 
-    fn figures(self) -> Result<Activity, ViewError> {
+    fn figures(mut self, sorter: Sorter) -> Result<Activity, ViewError> {
+        let gaps = gap_figures(self.times, &mut self.runs, &self.places, sorter)?;
+        if self.is_divided {
+            self.runs.sort_by_key(|run| run.started);
+        }
+        for (number, run) in (1..).zip(&mut self.runs) {
+            run.run = number;
+        }
+        self.orders.sort_by_key(|order| order.at);
         Ok(Activity {
             requests: self.count,
             first_request: self.first,
             last_request: self.last,
             timeline: self.steps.into_timeline(),
-            gaps: gap_figures(self.times)?,
+            gaps,
             delays: self.delays.into_counts(),
             pauses: self.pauses.into_counts(),
+            statuses: self.statuses,
+            unanswered: self.unanswered,
+            runs: self.runs,
+            delay_orders: self.orders,
+            delay_order_count: self.order_count,
         })
     }
 }
@@ -213,7 +315,20 @@ fn host_mark(host: &str) -> u64 {
     sorter::number(blake3::hash(host.as_bytes()).as_bytes(), 0, 8)
 }
 
-fn gap_figures(times: RequestTimes) -> Result<GapFigures, ViewError> {
+/// The place of the run with this number, from 1.
+fn place_of(places: &[usize], run: u64) -> Option<usize> {
+    let number = usize::try_from(run).ok()?.checked_sub(1)?;
+    places.get(number).copied()
+}
+
+/// The gaps of all runs together, and those of each, which are entered in it. `places`: the place in `runs` of each run by its number. The lengths are sorted
+/// by `lengths`.
+fn gap_figures(
+    times: RequestTimes,
+    runs: &mut [RunFigures],
+    places: &[usize],
+    mut lengths: Sorter,
+) -> Result<GapFigures, ViewError> {
     let mut figures = GapFigures::default();
     let mut counts = [0_u64; CLASSES.len()];
     let mut least: Option<u64> = None;
@@ -222,6 +337,11 @@ fn gap_figures(times: RequestTimes) -> Result<GapFigures, ViewError> {
         figures.overlaps += u64::from(gap.overlaps);
         figures.short += u64::from(gap.is_short());
         least = Some(least.map_or(gap.length, |least| least.min(gap.length)));
+        if let Some(place) = place_of(places, gap.run) {
+            runs[place].gaps += 1;
+            let parts = [place as u64, gap.length].map(u64::to_be_bytes);
+            lengths.push_parts(&parts.each_ref().map(<[u8; 8]>::as_slice))?;
+        }
         match class(gap) {
             Some(class) => counts[class] += 1,
             None => figures.without_delay += 1,
@@ -229,10 +349,32 @@ fn gap_figures(times: RequestTimes) -> Result<GapFigures, ViewError> {
         Ok(())
     })?;
     figures.least = least.map(|least| least as f64 / 1e6);
+    enter_lengths(runs, lengths)?;
     let ends = CLASSES.iter().skip(1).copied().map(Some).chain([None]);
     let classes = CLASSES.iter().zip(ends).zip(counts);
     figures.classes = classes.map(|((&from, to), count)| GapClass { from, to, count }).collect();
     Ok(figures)
+}
+
+/// Enters the shortest and the middle gap of each run. `lengths`: the place of the run and the length of each of its gaps.
+fn enter_lengths(runs: &mut [RunFigures], lengths: Sorter) -> Result<(), ViewError> {
+    let (mut current, mut passed) = (None, 0_u64);
+    for record in lengths.sorted()? {
+        let record = record?;
+        let (place, length) = (sorter::number(&record, 0, 8), sorter::number(&record, 8, 8) as f64 / 1e6);
+        if current != Some(place) {
+            (current, passed) = (Some(place), 0);
+        }
+        let Some(run) = usize::try_from(place).ok().and_then(|place| runs.get_mut(place)) else { continue };
+        if passed == 0 {
+            run.least_gap = Some(length);
+        }
+        if passed == run.gaps / 2 {
+            run.median_gap = Some(length);
+        }
+        passed += 1;
+    }
+    Ok(())
 }
 
 /// The class of a gap; none where no delay was in effect.

@@ -1,6 +1,6 @@
 //! What the pages of a crawl are: their types, languages, depths and directives, and what their sites say about uses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use robots::StatusClass;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use super::errors::ErrorRow;
 use super::open::{View, ViewError};
 use super::pages::PageRow;
 use super::tally::Tally;
+use crate::sorter;
 
 /// Failed URLs that are named.
 const FAILURES_NAMED: usize = 500;
@@ -19,6 +20,10 @@ const FAILURES_NAMED: usize = 500;
 pub struct Contents {
     /// Pages: responses with status 2xx except 206 that could be used. The counts below are of these.
     pub pages: u64,
+    /// Hosts that have one of them.
+    pub hosts: u64,
+    /// By kind (HTML pages, PDF files, images ...), the most frequent first: how many were found as links, and how many are resources that a page embeds.
+    pub kinds: Vec<KindCount>,
     /// By media type, as the browser's algorithm derives it; `none` where there is none.
     pub types: Vec<Counted>,
     /// By primary language subtag; `none declared` where there is none.
@@ -37,8 +42,19 @@ pub struct Contents {
     pub failure_count: u64,
 }
 
+/// How many pages are of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KindCount {
+    /// The kind, as a noun in the singular: `HTML page`, `image`.
+    pub kind: &'static str,
+    /// Pages that were found as links, or are seeds.
+    pub pages: u64,
+    /// Resources that a page embeds.
+    pub resources: u64,
+}
+
 impl View {
-    /// Reads all pages once. Memory: less than a megabyte.
+    /// Reads all pages once. Memory: less than a megabyte, and about 16 bytes for each host.
     pub fn contents(&self) -> Result<Contents, ViewError> {
         Contents::of_parts(&[self])
     }
@@ -54,6 +70,14 @@ impl Contents {
                 contents.enter(&page?, &mut texts);
             }
         }
+        contents.hosts = texts.hosts.len() as u64;
+        let mut kinds: Vec<KindCount> = texts
+            .kinds
+            .iter()
+            .map(|(kind, [pages, resources])| KindCount { kind, pages: *pages, resources: *resources })
+            .collect();
+        kinds.sort_by_key(|count| std::cmp::Reverse(count.pages + count.resources));
+        contents.kinds = kinds;
         contents.types = texts.types.into_counts();
         contents.languages = texts.languages.into_counts();
         contents.directives = texts.directives.into_counts();
@@ -75,7 +99,11 @@ impl Contents {
         }
         self.pages += 1;
         let declared = page.mime_type.as_deref().or(page.content_type.as_deref());
-        texts.types.add(&essence(declared));
+        texts.hosts.insert(sorter::number(blake3::hash(page.host.as_bytes()).as_bytes(), 0, 8));
+        let essence = essence(declared);
+        let [pages, resources] = texts.kinds.entry(kind_of(&essence)).or_default();
+        *(if page.resource { resources } else { pages }) += 1;
+        texts.types.add(&essence);
         texts.languages.add(&primary(page.language.as_deref()));
         *self.depths.entry(page.depth).or_default() += 1;
         *self.sizes.entry(size_class(page.bytes)).or_default() += 1;
@@ -97,6 +125,10 @@ impl Contents {
 /// Texts that sites choose.
 #[derive(Default)]
 struct Texts {
+    /// The hosts, by their digests.
+    hosts: HashSet<u64>,
+    /// Pages and resources by kind.
+    kinds: BTreeMap<&'static str, [u64; 2]>,
     types: Tally,
     languages: Tally,
     directives: Tally,
@@ -108,6 +140,29 @@ fn essence(content_type: Option<&str>) -> String {
     let text = content_type.unwrap_or_default();
     let essence = text.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence.is_empty() { "none".to_owned() } else { essence }
+}
+
+/// The kind of a media type (MIME Sniffing, section 4.6, where it has a group for it).
+fn kind_of(essence: &str) -> &'static str {
+    let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
+    let is_script = subtype.contains("javascript") || subtype.contains("ecmascript") || subtype == "jscript";
+    match essence {
+        "text/html" | "application/xhtml+xml" => "HTML page",
+        "application/pdf" => "PDF file",
+        "text/css" => "style sheet",
+        "application/rss+xml" | "application/atom+xml" => "feed",
+        "application/wasm" => "script",
+        "text/plain" => "text file",
+        "none" => "untyped document",
+        _ if is_script => "script",
+        _ if essence.starts_with("image/") => "image",
+        _ if essence.starts_with("audio/") => "audio file",
+        _ if essence.starts_with("video/") => "video",
+        _ if essence.starts_with("font/") || subtype.starts_with("font-") => "font",
+        _ if subtype == "json" || subtype.ends_with("+json") => "JSON document",
+        _ if subtype == "xml" || subtype.ends_with("+xml") => "XML document",
+        _ => "other document",
+    }
 }
 
 /// The primary subtag of a language tag (RFC 5646, section 2.2.1).
@@ -146,6 +201,21 @@ mod tests {
             [(Some("de-AT"), "de"), (Some("en, fr"), "en"), (Some("zh_TW"), "zh"), (None, "none declared")]
         {
             assert_eq!(primary(written), language);
+        }
+        let kinds = [
+            ("text/html", "HTML page"),
+            ("application/xhtml+xml", "HTML page"),
+            ("image/svg+xml", "image"),
+            ("application/ld+json", "JSON document"),
+            ("application/rss+xml", "feed"),
+            ("text/xml", "XML document"),
+            ("application/x-javascript", "script"),
+            ("application/font-woff", "font"),
+            ("text/csv", "other document"),
+            ("none", "untyped document"),
+        ];
+        for (essence, kind) in kinds {
+            assert_eq!(kind_of(essence), kind, "{essence}");
         }
         assert_eq!(["noindex", "max-snippet:30"].map(name_of), ["noindex", "max-snippet"]);
         assert_eq!([0, 1, 3, 4, 1023, 1024].map(size_class), [0, 1, 1, 4, 256, 1024]);

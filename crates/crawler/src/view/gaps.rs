@@ -16,6 +16,8 @@ pub(super) struct RequestTimes(Sorter);
 /// The time from the end of a response to the next request to the same host, in the same run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
+    /// The number of the run.
+    pub(super) run: u64,
     /// How long it was, in microseconds; 0 where the second request was sent before the first response was complete.
     pub(super) length: u64,
     /// The delay that was in effect, in microseconds.
@@ -57,7 +59,7 @@ impl RequestTimes {
             let mut end = start.saturating_add(took);
             if let Some((_, last_end)) = last.filter(|(of, _)| *of == [host, run]) {
                 let overlaps = start.saturating_add(ROUNDING) < last_end;
-                take(Gap { length: start.saturating_sub(last_end), asked, overlaps })?;
+                take(Gap { run, length: start.saturating_sub(last_end), asked, overlaps })?;
                 end = end.max(last_end);
             }
             last = Some(([host, run], end));

@@ -34,6 +34,17 @@ pub(crate) fn judge(view: &View, summary: &Summary, files: &Path) -> (Vec<String
         let said = numbers(&methods, word);
         figures.equal(&format!("methods.md: {word}"), &said.first().copied().into(), &count.into());
     }
+    // By kind, the same as pages and resources together; the runs, the same as all requests.
+    let kinds = |name: &str| -> u64 {
+        let kinds = of_report["contents"]["kinds"].as_array().expect("a list");
+        kinds.iter().map(|kind| kind[name].as_u64().expect("a number")).sum()
+    };
+    figures.equal("report: pages by kind", &kinds("pages").into(), &totals.pages.into());
+    figures.equal("report: resources by kind", &kinds("resources").into(), &totals.resources.into());
+    let runs = of_report["activity"]["runs"].as_array().expect("a list");
+    let of_runs: u64 = runs.iter().map(|run| run["requests"].as_u64().expect("a number")).sum();
+    figures.equal("report: requests of the runs", &of_runs.into(), &totals.requests.into());
+    figures.equal("report: runs", &runs.len().into(), &totals.runs.into());
     let html = read("report.html");
     figures.equal("report.html: requests", &html.contains(&grouped(totals.requests)).into(), &true.into());
     (figures.wrong, figures.compared)

@@ -1,4 +1,4 @@
-//! `croissant.json`: Croissant 1.0, JSON-LD that loaders of data sets read.
+//! `croissant.json`: Croissant 1.1, JSON-LD that loaders of data sets read.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn dataset(facts: &Facts, files: &[DescribedFile]) -> Value {
     let mut dataset = json!({
         "@context": context(),
         "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": facts.title,
         "description": format!("{} {}", abstract_text(facts), methods(facts)),
         "datePublished": facts.day,
@@ -85,44 +85,63 @@ fn data_type(kind: Kind) -> &'static str {
     }
 }
 
-/// The context of Croissant 1.0, of its specification's appendix.
+/// The context of Croissant 1.1, of its specification's appendix.
 fn context() -> Value {
-    json!({
+    let mut context = json!({
         "@language": "en",
         "@vocab": "https://schema.org/",
-        "citeAs": "cr:citeAs",
-        "column": "cr:column",
-        "conformsTo": "dct:conformsTo",
+        "sc": "https://schema.org/",
         "cr": "http://mlcommons.org/croissant/",
         "rai": "http://mlcommons.org/croissant/RAI/",
+        "dct": "http://purl.org/dc/terms/",
+        "conformsTo": "dct:conformsTo",
         "data": {"@id": "cr:data", "@type": "@json"},
         "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-        "dct": "http://purl.org/dc/terms/",
-        "equivalentProperty": "cr:equivalentProperty",
+        "description": {"@container": "@language"},
         "examples": {"@id": "cr:examples", "@type": "@json"},
-        "extract": "cr:extract",
-        "field": "cr:field",
-        "fileProperty": "cr:fileProperty",
-        "fileObject": "cr:fileObject",
-        "fileSet": "cr:fileSet",
-        "format": "cr:format",
-        "includes": "cr:includes",
-        "isLiveDataset": "cr:isLiveDataset",
-        "jsonPath": "cr:jsonPath",
-        "key": "cr:key",
-        "md5": "cr:md5",
-        "parentField": "cr:parentField",
-        "path": "cr:path",
-        "recordSet": "cr:recordSet",
-        "references": "cr:references",
-        "regex": "cr:regex",
-        "repeated": "cr:repeated",
-        "replace": "cr:replace",
-        "samplingRate": "cr:samplingRate",
-        "sc": "https://schema.org/",
-        "separator": "cr:separator",
-        "source": "cr:source",
-        "subField": "cr:subField",
-        "transform": "cr:transform",
-    })
+        "name": {"@container": "@language"},
+    });
+    for term in TERMS {
+        context[term] = json!(format!("cr:{term}"));
+    }
+    context
 }
+
+/// The terms of Croissant's own vocabulary.
+const TERMS: [&str; 35] = [
+    "annotation",
+    "arrayShape",
+    "citeAs",
+    "column",
+    "containedIn",
+    "equivalentProperty",
+    "excludes",
+    "extract",
+    "field",
+    "fileObject",
+    "fileProperty",
+    "fileSet",
+    "format",
+    "includes",
+    "isArray",
+    "isLiveDataset",
+    "jsonPath",
+    "key",
+    "md5",
+    "parentField",
+    "path",
+    "readLines",
+    "recordSet",
+    "references",
+    "regex",
+    "repeated",
+    "replace",
+    "samplingRate",
+    "sdVersion",
+    "separator",
+    "source",
+    "subField",
+    "transform",
+    "unArchive",
+    "value",
+];

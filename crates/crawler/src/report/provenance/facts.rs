@@ -1,5 +1,7 @@
 //! What the database knows of a crawl, as the files say it.
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 
 use super::About;
@@ -7,9 +9,15 @@ use crate::clean::{clean, markdown};
 use crate::config::{Contact, ResourceHosts, ScopeMode, Settings};
 use crate::quantity;
 use crate::record::in_words;
-use crate::report::{ChangedSetting, Report};
+use crate::report::{ChangedSetting, Course, Report};
 use crate::units::format_duration;
-use crate::view::{Counted, Moment, Status};
+use crate::view::{Activity, Counted, KindCount, Moment, RunFigures, Status};
+
+/// Runs whose gaps a sentence names; the table of the runs has all.
+const RUNS_NAMED: usize = 12;
+
+/// Delays set while the crawl ran that a sentence names.
+const ORDERS_NAMED: usize = 5;
 
 /// What every file is made of.
 #[derive(Debug, Clone)]
@@ -31,15 +39,28 @@ pub(super) struct Facts {
     pub(super) runs: u64,
     pub(super) seeds: Vec<String>,
     pub(super) unusable_seeds: u64,
+    /// Sentences.
     pub(super) scope: String,
     pub(super) pace: String,
     pub(super) dialect: String,
-    pub(super) settings: Vec<ChangedSetting>,
+    /// Settings that differ from the defaults or between runs, with their values.
+    pub(super) settings: Vec<(&'static str, String)>,
+    /// Those of them that differ between runs.
+    pub(super) changed: Vec<(&'static str, String)>,
+    /// The runs, as the ledger has them.
+    pub(super) course: Vec<RunFigures>,
+    /// The delays that the user set while the crawl ran, as a sentence; empty where there was none.
+    pub(super) orders: String,
     pub(super) status: Status,
     pub(super) counts: Counts,
     pub(super) skipped: Vec<Counted>,
     pub(super) languages: Vec<Counted>,
     pub(super) types: Vec<Counted>,
+    pub(super) kinds: Vec<KindCount>,
+    /// Responses by status, as a phrase with the requests that have none; empty without a ledger.
+    pub(super) responses: String,
+    /// What had set the delay before a request.
+    pub(super) delays: Vec<Counted>,
     pub(super) gaps: String,
     pub(super) head: Option<String>,
 }
@@ -47,9 +68,9 @@ pub(super) struct Facts {
 /// Numbers of a crawl.
 #[derive(Debug, Clone)]
 pub(super) struct Counts {
-    pub(super) hosts: u64,
+    /// Hosts that have a document.
+    pub(super) hosts_with_documents: u64,
     pub(super) requests: u64,
-    pub(super) pages: u64,
     pub(super) redirects: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
@@ -61,7 +82,8 @@ pub(super) struct Counts {
 
 impl Facts {
     pub(super) fn of(report: &Report, about: &About) -> Self {
-        let (summary, settings) = (&report.summary, &report.in_force);
+        let (summary, settings, course) = (&report.summary, &report.in_force, &report.course);
+        let agent = course.say(|settings| settings.agent.user_agent());
         let totals = &summary.totals;
         let text = |text: &str| clean(text).into_owned();
         let id = text(&summary.crawl_id);
@@ -78,7 +100,7 @@ impl Facts {
             day: day(report.generated.0),
             authors: about.authors.iter().map(|author| text(author)).collect(),
             license: about.license.clone(),
-            agent: text(summary.agent.as_deref().unwrap_or(&settings.agent.product)),
+            agent: text(if agent.is_empty() { summary.agent.as_deref().unwrap_or_default() } else { &agent }),
             product: settings.agent.product.clone(),
             contacts: settings.agent.contact.clone(),
             program: (text(name), text(version)),
@@ -87,15 +109,17 @@ impl Facts {
             runs: totals.runs,
             seeds: summary.seeds.iter().map(|seed| text(seed)).collect(),
             unusable_seeds: summary.unusable_seeds,
-            scope: scope(settings),
-            pace: pace(settings),
-            dialect: settings.robots.dialect.to_string(),
-            settings: report.settings.clone(),
+            scope: course.sentences("Scope", scope),
+            pace: pace(course),
+            dialect: course.say(|settings| format!("`{}`", settings.robots.dialect)),
+            settings: values(report, |_| true),
+            changed: values(report, |setting| !setting.by_run.is_empty()),
+            course: report.activity.runs.clone(),
+            orders: orders(&report.activity),
             status: summary.status,
             counts: Counts {
-                hosts: summary.hosts_known,
+                hosts_with_documents: report.contents.hosts,
                 requests: totals.requests,
-                pages: totals.pages,
                 redirects: totals.redirects,
                 failed: totals.failed,
                 skipped: totals.skipped,
@@ -107,6 +131,9 @@ impl Facts {
             skipped: summary.skipped.clone(),
             languages: report.contents.languages.clone(),
             types: report.contents.types.clone(),
+            kinds: report.contents.kinds.clone(),
+            responses: responses(&report.activity),
+            delays: report.activity.delays.clone(),
             gaps: gaps(report),
             head: summary.head.map(|head| head.to_string()),
         }
@@ -192,12 +219,10 @@ fn scope(settings: &Settings) -> String {
         words.push(format!("only the MIME types {}", patterns(&scope.types)));
     }
     words.push(match (scope.resources, scope.resource_hosts) {
-        (false, _) => "no images, scripts or style sheets".to_owned(),
-        (true, ResourceHosts::Host) => "images, scripts and style sheets of the page's own host".to_owned(),
-        (true, ResourceHosts::Domain) => {
-            "images, scripts and style sheets of the page's own domain".to_owned()
-        }
-        (true, ResourceHosts::Any) => "images, scripts and style sheets of any host".to_owned(),
+        (false, _) => "not the resources that pages embed (images, scripts, style sheets)".to_owned(),
+        (true, ResourceHosts::Host) => embedded("on the page's own host"),
+        (true, ResourceHosts::Domain) => embedded("in the page's own domain"),
+        (true, ResourceHosts::Any) => embedded("on any host"),
     });
     words.join("; ")
 }
@@ -206,23 +231,68 @@ fn patterns(patterns: &[String]) -> String {
     patterns.iter().map(|pattern| markdown::code(pattern)).collect::<Vec<_>>().join(", ")
 }
 
-/// How fast it went.
-fn pace(settings: &Settings) -> String {
-    let pace = &settings.pace;
-    let adaptive = if pace.adaptive > 0.0 {
-        format!(
-            ", or {} times the last response time (up to {})",
-            pace.adaptive,
-            format_duration(pace.max_delay)
-        )
-    } else {
-        String::new()
-    };
+fn embedded(place: &str) -> String {
+    format!("the resources that pages embed (images, scripts, style sheets), {place}")
+}
+
+/// How fast it went, as it was set.
+fn pace(course: &Course) -> String {
+    let delay = course.say(|settings| format_duration(settings.pace.delay));
+    let adaptive = course.say(|settings| {
+        let pace = &settings.pace;
+        if pace.adaptive > 0.0 {
+            format!(
+                "or {} times the last response time (up to {})",
+                pace.adaptive,
+                format_duration(pace.max_delay)
+            )
+        } else {
+            "whatever the response time".to_owned()
+        }
+    });
     format!(
-        "one request at a time to each host, with at least {} between the end of a response and the next request{adaptive}, and longer where a site's Crawl-delay, \
-         Request-rate, Visit-time or Retry-After asked for it",
-        format_duration(pace.delay)
+        "one request at a time to each host, with at least {delay} between the end of a response and the next request, {adaptive}, and longer where a site's \
+         Crawl-delay, Request-rate, Visit-time or Retry-After asked for it"
     )
+}
+
+/// The changed settings of this kind, with their values.
+fn values(report: &Report, of: impl Fn(&ChangedSetting) -> bool) -> Vec<(&'static str, String)> {
+    let settings = report.settings.iter().filter(|setting| of(setting));
+    settings.map(|setting| (setting.key, clean(&report.course.value(setting)).into_owned())).collect()
+}
+
+/// Responses by status: `200: 40, 404: 3, no response: 1`.
+fn responses(activity: &Activity) -> String {
+    let mut words: Vec<String> =
+        activity.statuses.iter().map(|(status, count)| format!("{status}: {count}")).collect();
+    if activity.unanswered > 0 {
+        words.push(format!("no response: {}", activity.unanswered));
+    }
+    words.join(", ")
+}
+
+/// The delays that the user set while the crawl ran.
+fn orders(activity: &Activity) -> String {
+    let orders = activity.delay_orders.iter().take(ORDERS_NAMED).filter_map(|order| {
+        let host = order.host.as_deref().map_or_else(|| "every host".to_owned(), markdown::code);
+        Some(format!("{} s for {host} at {}", order.delay?, order.at))
+    });
+    let orders: Vec<String> = orders.collect();
+    if orders.is_empty() {
+        return String::new();
+    }
+    let more = match activity.delay_order_count.saturating_sub(orders.len() as u64) {
+        0 => String::new(),
+        more => format!("; {more} more are in the ledger"),
+    };
+    format!(" While it ran, its operators set longer delays: {}{more}.", orders.join("; "))
+}
+
+/// The gaps of a run in words.
+fn kept(run: &RunFigures) -> Option<String> {
+    let (least, median) = run.least_gap.zip(run.median_gap)?;
+    Some(format!("at least {least:.3} s in run {}, median {median:.3} s", run.run))
 }
 
 /// What the ledger says of the gaps.
@@ -240,5 +310,11 @@ fn gaps(report: &Report) -> String {
         0 => "no two requests to one host overlapped".to_owned(),
         overlaps => format!("{overlaps} requests overlapped with the one before"),
     };
-    format!("The ledger has {measured} between requests to the same host: {short}, and {overlaps}.")
+    let mut text =
+        format!("The ledger has {measured} between requests to the same host: {short}, and {overlaps}.");
+    let runs: Vec<String> = report.activity.runs.iter().filter_map(kept).collect();
+    if !runs.is_empty() && runs.len() <= RUNS_NAMED {
+        let _ = write!(text, " Gaps as they were kept: {}.", runs.join("; "));
+    }
+    text
 }

@@ -91,7 +91,7 @@ fn described(path: &Path, inside: String) -> Result<DescribedFile, ProvenanceErr
         (None, "CITATION.cff") => "How to cite the data.".to_owned(),
         (None, "datasheet.md") => "Datasheet of the data.".to_owned(),
         (None, "methods.md") => "How the data were collected.".to_owned(),
-        (None, "croissant.json") => "Description of the data in Croissant 1.0.".to_owned(),
+        (None, "croissant.json") => "Description of the data in Croissant 1.1.".to_owned(),
         (None, "crawl.toml") => "The settings and seeds of the crawl.".to_owned(),
         (None, _) if media_type == "application/warc" => "Archived responses, WARC 1.1.".to_owned(),
         (None, _) if media_type == "application/wacz" => {

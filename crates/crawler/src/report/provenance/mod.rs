@@ -1,7 +1,7 @@
 //! What a data repository, a reader or a reviewer needs to know of a crawl, as the files that they expect.
 //!
-//! The formats: [RO-Crate 1.1](https://www.researchobject.org/ro-crate/specification/1.1/), [Croissant
-//! 1.0](https://docs.mlcommons.org/croissant/docs/croissant-spec.html), [CITATION.cff
+//! The formats: [RO-Crate 1.2](https://www.researchobject.org/ro-crate/specification/1.2/), [Croissant
+//! 1.1](https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html), [CITATION.cff
 //! 1.2.0](https://github.com/citation-file-format/citation-file-format), a datasheet (Gebru et al.,
 //! [doi:10.1145/3458723](https://doi.org/10.1145/3458723)), and a methods paragraph.
 

@@ -1,10 +1,13 @@
-//! `ro-crate-metadata.json`: RO-Crate 1.1, JSON-LD with one flat graph.
+//! `ro-crate-metadata.json`: RO-Crate 1.2, JSON-LD with one flat graph.
 
 use serde_json::{Value, json};
 
 use super::facts::Facts;
 use super::files::DescribedFile;
 use super::texts::{abstract_text, methods};
+
+/// Id of the licence where none was named: the root must have one.
+const NO_LICENSE: &str = "#no-license";
 
 /// The whole document.
 pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
@@ -23,7 +26,7 @@ pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
         json!({
             "@id": "ro-crate-metadata.json",
             "@type": "CreativeWork",
-            "conformsTo": id("https://w3id.org/ro/crate/1.1"),
+            "conformsTo": id("https://w3id.org/ro/crate/1.2"),
             "about": id("./"),
         }),
         json!({"@id": "#crawl-id", "@type": "PropertyValue", "name": "id of the crawl", "value": crawl_id}),
@@ -31,7 +34,10 @@ pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
             "@id": "#program",
             "@type": "SoftwareApplication",
             "name": name,
+            // RO-Crate 1.2, "Describing a Software application", asks for a URL and a version. The program has no web page: a package URL (ECMA-427) names it.
+            "version": version,
             "softwareVersion": version,
+            "url": format!("pkg:generic/{}@{}", address(name), address(version)),
         }),
         json!({
             "@id": "#crawl",
@@ -62,15 +68,23 @@ pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
         "description": abstract_text(facts),
         "datePublished": facts.day,
         "temporalCoverage": coverage,
-        "license": facts.license.as_deref().map(id),
+        "license": id(facts.license.as_deref().unwrap_or(NO_LICENSE)),
         "author": author_ids,
         "identifier": one_or_many(identifiers),
         "mentions": id("#crawl"),
         "hasPart": files.iter().map(|file| id(&address(&file.path))).collect::<Vec<_>>(),
     }));
-    if let Some(license) = &facts.license {
-        entities.push(json!({"@id": license, "@type": "CreativeWork", "name": license, "description": "Licence of the data."}));
-    }
+    entities.push(match &facts.license {
+        Some(license) => {
+            json!({"@id": license, "@type": "CreativeWork", "name": license, "description": "Licence of the data."})
+        }
+        None => json!({
+            "@id": NO_LICENSE,
+            "@type": "CreativeWork",
+            "name": "No licence",
+            "description": "No licence was named. The pages remain under the rights of their authors.",
+        }),
+    });
     entities.extend(authors.into_iter().map(|(_, entity)| entity));
     entities.extend(files.iter().map(|file| {
         json!({
@@ -88,10 +102,10 @@ pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
             members.retain(|_, value| !value.is_null());
         }
     }
-    json!({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": entities})
+    json!({"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities})
 }
 
-/// One value is no list (RO-Crate 1.1, appendix JSON-LD).
+/// One value is no list (RO-Crate 1.2, appendix JSON-LD).
 fn one_or_many(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
 }

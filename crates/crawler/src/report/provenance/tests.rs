@@ -175,5 +175,8 @@ fn what_the_database_cannot_know_is_left_to_the_authors() {
     let document = json(dir, "ro-crate-metadata.json");
     let root =
         document["@graph"].as_array().unwrap().iter().find(|entity| entity["@id"] == "./").unwrap().clone();
-    assert!(root["license"].is_null(), "{root}");
+    // RO-Crate 1.2, "Direct properties of the Root Data Entity": it must have a licence; where there is none, its text says so.
+    let license = &root["license"]["@id"];
+    let license = document["@graph"].as_array().unwrap().iter().find(|entity| entity["@id"] == *license);
+    assert_eq!(license.unwrap()["name"], "No licence");
 }

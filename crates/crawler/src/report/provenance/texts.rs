@@ -5,10 +5,17 @@ use std::fmt::Write as _;
 use super::facts::{Counts, Facts};
 use crate::clean::markdown;
 use crate::quantity;
+use crate::record::in_words;
 use crate::view::Status;
 
 /// Reasons that are named in a sentence.
 const REASONS: usize = 6;
+
+/// The kind of the documents that are counted apart from the others.
+const HTML_PAGE: &str = "HTML page";
+
+/// Runs that the table of runs lists.
+const RUNS: usize = 200;
 
 /// Seeds that the datasheet lists.
 const SEEDS: usize = 100;
@@ -16,14 +23,57 @@ const SEEDS: usize = 100;
 /// One sentence: what the data are.
 pub(super) fn abstract_text(facts: &Facts) -> String {
     format!(
-        "{} of {}, crawled{} by {} {} as {}.",
-        quantity::count(facts.counts.pages, "web page"),
-        quantity::count(facts.counts.hosts, "host"),
+        "{} of {}, crawled{} by {} as {}.",
+        documents(facts),
+        quantity::count(facts.counts.hosts_with_documents, "host"),
         period(facts),
-        facts.program.0,
-        facts.program.1,
+        program(facts),
         facts.agent,
     )
+}
+
+/// `40 HTML pages and 7 other documents`: what was fetched and is stored.
+fn documents(facts: &Facts) -> String {
+    let of = |is_html: bool| {
+        let kinds = facts.kinds.iter().filter(|count| (count.kind == HTML_PAGE) == is_html);
+        kinds.map(|count| count.pages + count.resources).sum::<u64>()
+    };
+    let pages = quantity::count(of(true), HTML_PAGE);
+    match of(false) {
+        0 => pages,
+        others => format!("{pages} and {}", quantity::count(others, "other document")),
+    }
+}
+
+/// `: 5 images, 2 PDF files`, and how many of all are resources; empty where there are only HTML pages that were found as links.
+fn kinds(facts: &Facts) -> String {
+    let mut text = String::new();
+    let others: Vec<String> = facts
+        .kinds
+        .iter()
+        .filter(|count| count.kind != HTML_PAGE)
+        .map(|count| quantity::count(count.pages + count.resources, count.kind))
+        .collect();
+    if !others.is_empty() {
+        let _ = write!(text, ": {}", others.join(", "));
+    }
+    let resources: Vec<String> = facts
+        .kinds
+        .iter()
+        .filter(|count| count.resources > 0)
+        .map(|count| quantity::count(count.resources, count.kind))
+        .collect();
+    if !resources.is_empty() {
+        let _ = write!(text, "; fetched as resources of pages: {}", resources.join(", "));
+    }
+    text
+}
+
+/// `crawl 0.1.0`. Which version continued a crawl isn't on record.
+fn program(facts: &Facts) -> String {
+    let (name, version) = &facts.program;
+    let begun = if facts.runs > 1 { " (the version of the first run)" } else { "" };
+    format!("{name} {version}{begun}")
 }
 
 /// ` from START to END`, as far as it is known.
@@ -35,9 +85,7 @@ fn period(facts: &Facts) -> String {
 
 /// How the data were collected, as a paragraph for an article.
 pub(super) fn methods(facts: &Facts) -> String {
-    let Counts { requests, pages, redirects, failed, skipped, queued, noindex, archived, bytes, hosts } =
-        &facts.counts;
-    let (name, version) = &facts.program;
+    let Counts { requests, redirects, failed, skipped, queued, noindex, archived, bytes, .. } = &facts.counts;
     let skips = match facts.skipped.as_slice() {
         [] => String::new(),
         reasons => format!(" ({})", Facts::phrase(reasons, REASONS)),
@@ -50,29 +98,52 @@ pub(super) fn methods(facts: &Facts) -> String {
         Some(head) => format!(" The head of the ledger of all decisions is {head}."),
         None => " No ledger of the decisions was kept.".to_owned(),
     };
+    let delays = match facts.delays.as_slice() {
+        [] => String::new(),
+        delays => format!(" What set the delay before them: {}.", Facts::phrase(delays, REASONS)),
+    };
+    let responses = match facts.responses.as_str() {
+        "" => String::new(),
+        responses => format!(" (responses by status: {responses})"),
+    };
+    let changed = match facts.changed.as_slice() {
+        [] => String::new(),
+        changed => format!(" Settings that changed between runs: {}.", listed(changed).join(", ")),
+    };
     format!(
-        "We crawled {seeds}{period} with {name} {version}, in {runs}, as {agent}. Scope: {scope}. The crawler sent {pace}. robots.txt was obeyed in the \
-         dialect `{dialect}`, page directives (robots meta tags, X-Robots-Tag, rel) were honoured, and content under noindex was not stored. \
-         {requests} returned {pages} (2xx) and {redirects}, {size} of bodies from {hosts}; {failed} failed. {skipped} found and skipped{skips}.{remaining} {noindex} under noindex; \
-         {archived} archived. {gaps} {status}{head}",
+        "We crawled {seeds}{period} with {program}, in {runs}, as {agent}. {scope} The crawler sent {pace}.{orders} robots.txt was obeyed in the \
+         dialect {dialect}, page directives (robots meta tags, X-Robots-Tag, rel) were honoured, and content under noindex was not stored.{changed} \
+         {requests} were sent, those for robots.txt included{responses}.{delays} {size} of bodies were received. \
+         The data have {documents} (status 2xx) of {hosts_with}{kinds}. \
+         {redirects} and {failed} that failed are recorded. {skipped} found and skipped{skips}.{remaining} {noindex} under noindex; \
+         the bodies of {archived} are in the archive. {gaps} {status}{head}",
         seeds = quantity::count(facts.seeds.len() as u64, "seed"),
         period = period(facts),
+        program = program(facts),
         runs = quantity::count(facts.runs, "run"),
         agent = facts.agent,
         scope = facts.scope,
         pace = facts.pace,
+        orders = facts.orders,
         dialect = facts.dialect,
         requests = quantity::count(*requests, "request"),
-        pages = quantity::count(*pages, "page"),
+        documents = documents(facts),
+        hosts_with = quantity::count(facts.counts.hosts_with_documents, "host"),
+        kinds = kinds(facts),
         redirects = quantity::count(*redirects, "redirect"),
+        failed = quantity::count(*failed, "URL"),
         size = quantity::size(*bytes),
-        hosts = quantity::count(*hosts, "host"),
         skipped = were(*skipped, "URL"),
         noindex = were(*noindex, "page"),
-        archived = if *archived == 1 { "1 body was".to_owned() } else { format!("{archived} bodies were") },
+        archived = quantity::count(*archived, "URL"),
         gaps = facts.gaps,
         status = status(facts.status),
     )
+}
+
+/// Settings with their values, as Markdown.
+fn listed(settings: &[(&'static str, String)]) -> Vec<String> {
+    settings.iter().map(|(key, value)| format!("`{key}` = {}", markdown::code(value))).collect()
 }
 
 fn were(number: u64, noun: &str) -> String {
@@ -93,7 +164,37 @@ fn status(status: Status) -> &'static str {
 
 /// `methods.md`.
 pub(super) fn methods_file(facts: &Facts) -> String {
-    format!("# Methods\n\n{}\n", methods(&facts.for_markdown()))
+    let facts = &facts.for_markdown();
+    let mut text = format!("# Methods\n\n{}\n", methods(facts));
+    if facts.course.is_empty() {
+        return text;
+    }
+    text.push_str(
+        "\n## Runs\n\nTimes in UTC. A gap is the time from the end of a response to the next request to the same host.\n\n\
+         | run | started | ended | requests | delay set | gaps | shortest gap | median gap |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    let seconds = |length: Option<f64>| length.map_or_else(|| "-".to_owned(), |length| format!("{length} s"));
+    for run in facts.course.iter().take(RUNS) {
+        let ended = match (run.ended, &run.end) {
+            (Some(at), Some(end)) => format!("{at} ({})", markdown::text(&in_words(end))),
+            _ => "killed, or still running".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {ended} | {} | {} | {} | {} | {} |",
+            run.run,
+            run.started,
+            run.requests,
+            seconds(run.delay),
+            run.gaps,
+            seconds(run.least_gap),
+            seconds(run.median_gap)
+        );
+    }
+    if facts.course.len() > RUNS {
+        let _ = writeln!(text, "\n{} more runs are in report.json.", facts.course.len() - RUNS);
+    }
+    text
 }
 
 /// `datasheet.md`: the questions of Gebru et al. by section. What only the authors know is marked as theirs to write.
@@ -110,8 +211,7 @@ pub(super) fn datasheet(facts: &Facts) -> String {
         }
     };
     let authors = || "*To be written by the authors.*".to_owned();
-    let (name, version) = &facts.program;
-    let Counts { pages, hosts, failed, skipped, queued, noindex, archived, .. } = &facts.counts;
+    let Counts { failed, skipped, queued, noindex, archived, .. } = &facts.counts;
     section(
         "Motivation",
         &[
@@ -126,10 +226,16 @@ pub(super) fn datasheet(facts: &Facts) -> String {
             (
                 "What are the instances?",
                 format!(
-                    "{} of {}, with the links between them, every decision of the crawler, and {} in the archive.",
-                    quantity::count(*pages, "web page"),
-                    quantity::count(*hosts, "host"),
-                    if *archived == 1 { "1 body".to_owned() } else { format!("{archived} bodies") }
+                    "{} (status 2xx) of {}{}. With them come the links between them, {} and the bodies of {} in the archive.",
+                    documents(facts),
+                    quantity::count(facts.counts.hosts_with_documents, "host"),
+                    kinds(facts),
+                    if facts.head.is_some() {
+                        "every decision of the crawler"
+                    } else {
+                        "no record of the decisions"
+                    },
+                    quantity::count(*archived, "URL")
                 ),
             ),
             (
@@ -172,7 +278,7 @@ pub(super) fn datasheet(facts: &Facts) -> String {
         "Collection process",
         &[
             ("How were the data acquired?", methods(facts)),
-            ("With which software?", format!("{name} {version}.")),
+            ("With which software?", format!("{}.", program(facts))),
             ("With which settings?", settings(facts)),
             ("From which seeds?", seeds(facts)),
             ("Was there an ethical review?", authors()),
@@ -240,11 +346,8 @@ fn settings(facts: &Facts) -> String {
     if facts.settings.is_empty() {
         return "The defaults.".to_owned();
     }
-    let mut text = String::from("The defaults, except:\n");
-    for setting in &facts.settings {
-        let _ = write!(text, "\n- `{}` = {}", setting.key, markdown::code(&setting.value));
-    }
-    text
+    let settings: String = listed(&facts.settings).iter().map(|setting| format!("\n- {setting}")).collect();
+    format!("The defaults, except:\n{settings}")
 }
 
 fn seeds(facts: &Facts) -> String {

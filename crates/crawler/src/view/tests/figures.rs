@@ -75,6 +75,14 @@ fn gaps_are_those_of_one_host_in_one_run() {
     assert_eq!(words.last().map(String::as_str), Some("100 times the delay or more"));
     assert_eq!(classes.iter().map(|class| class.2).sum::<u64>(), 4);
     assert_eq!(activity.delays, [counted("crawl-delay", 5), counted("configured", 3)]);
+    assert_eq!((&activity.statuses, activity.unanswered), (&BTreeMap::from([(200, 6), (404, 1)]), 1));
+    let runs: Vec<_> = activity
+        .runs
+        .iter()
+        .map(|run| (run.run, run.requests, run.gaps, run.least_gap, run.median_gap, run.ended))
+        .collect();
+    // Of the first run 1.1, 1.0 and 0.5 s; of the second one none and 0.1 s.
+    assert_eq!(runs, [(1, 5, 3, Some(0.5), Some(1.0), None), (2, 3, 2, Some(0.0), Some(0.1), None)]);
 }
 
 #[test]
@@ -120,6 +128,10 @@ fn contents_count_pages_and_name_failures() {
     crawl.store_page(other, Vec::new());
     let contents = crawl.view().contents().unwrap();
     assert_eq!(contents.pages, 2);
+    let kinds: Vec<_> =
+        contents.kinds.iter().map(|count| (count.kind, count.pages, count.resources)).collect();
+    assert_eq!(kinds, [("HTML page", 1, 0), ("PDF file", 1, 0)]);
+    assert_eq!(contents.hosts, 1);
     assert_eq!(contents.types, [counted("application/pdf", 1), counted("text/html", 1)]);
     assert_eq!(contents.languages, [counted("de", 1), counted("none declared", 1)]);
     assert_eq!(contents.depths, BTreeMap::from([(1, 1), (3, 1)]));
