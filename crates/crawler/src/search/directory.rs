@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::Directory;
@@ -16,6 +17,7 @@ use tantivy::directory::{
     WatchCallback, WatchHandle, WritePtr,
 };
 
+use super::error::lacks_space;
 use crate::nofollow;
 use crate::parallel;
 
@@ -32,11 +34,23 @@ pub(super) struct SyncedLater {
 
 /// Files that are complete and not synced.
 #[derive(Debug, Default)]
-struct Unsynced(Mutex<BTreeSet<PathBuf>>);
+struct Unsynced {
+    files: Mutex<BTreeSet<PathBuf>>,
+    /// A file couldn't be written for want of disk space, and that was said.
+    lacks_space: AtomicBool,
+}
 
 impl Unsynced {
     fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says once that disk space lacks: tantivy's threads report a file that can't be written in words of their own, or not at all.
+    fn refused(&self, file: &Path, error: &io::Error) {
+        if lacks_space(error) && !self.lacks_space.swap(true, Ordering::Relaxed) {
+            let dir = file.parent().unwrap_or(file).display();
+            tracing::warn!(%dir, "the search index lacks disk space");
+        }
     }
 }
 
@@ -99,7 +113,7 @@ struct Writing {
 
 impl Write for Writing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.file.write(bytes).inspect_err(|error| self.unsynced.refused(&self.path, error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -184,6 +198,7 @@ impl Directory for SyncedLater {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::error::SearchError;
 
     fn unsynced(directory: &SyncedLater) -> Vec<String> {
         let names = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -217,6 +232,24 @@ mod tests {
         assert_eq!(std::fs::read(top.path().join("03")).unwrap(), b"words");
         assert_eq!(directory.atomic_read(Path::new(MANAGED)).unwrap(), b"[]");
         assert!(matches!(directory.open_write(Path::new("03")), Err(OpenWriteError::FileAlreadyExists(_))));
+    }
+
+    #[test]
+    fn a_full_disk_is_distinguished_from_other_faults() {
+        let unsynced = Arc::<Unsynced>::default();
+        let writing = |device: &str| {
+            let file = OpenOptions::new().write(true).open(device).unwrap();
+            Writing { file, path: PathBuf::from(device), unsynced: Arc::clone(&unsynced) }
+        };
+        writing("/dev/null").write_all(b"words").unwrap();
+        assert!(!unsynced.lacks_space.load(Ordering::Relaxed));
+        // Linux, full(4): each write fails as on a full disk.
+        let error = writing("/dev/full").write_all(b"words").unwrap_err();
+        assert!(unsynced.lacks_space.load(Ordering::Relaxed), "{error}");
+        assert_eq!(SearchError::from(error).message(), "the search index lacks disk space");
+        let other = io::Error::from(ErrorKind::PermissionDenied);
+        assert!(!lacks_space(&other));
+        assert!(!SearchError::from(other).message().contains("disk space"));
     }
 
     #[test]

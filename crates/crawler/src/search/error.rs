@@ -1,5 +1,6 @@
 //! Errors of the full-text index.
 
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use tantivy::query::QueryParserError;
@@ -36,6 +37,9 @@ pub enum SearchError {
     /// The query can't be read.
     #[error("the query can't be read")]
     Query(#[from] QueryError),
+    /// The disk is full.
+    #[error("the search index lacks disk space")]
+    NoSpace,
     /// The index itself, in tantivy's words.
     #[error("the full-text index can't be read or written; `crawl index DIR` rebuilds it")]
     Index(#[source] Cause),
@@ -90,11 +94,21 @@ fn denied(error: &tantivy::TantivyError) -> Option<std::io::Error> {
     Some(std::io::Error::from_raw_os_error(code))
 }
 
+/// The disk is full, or the user's part of it.
+pub(super) fn lacks_space(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
 /// What tantivy says; of an error in a thread of its own it doesn't know the cause.
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
         if let Some(denied) = denied(&error) {
             return Self::Denied(denied);
+        }
+        if let tantivy::TantivyError::IoError(error) = &error
+            && lacks_space(error)
+        {
+            return Self::NoSpace;
         }
         Self::Index(match error {
             tantivy::TantivyError::ErrorInThread(_) => "a file of it couldn't be written".into(),
@@ -112,7 +126,7 @@ impl From<tantivy::directory::error::OpenDirectoryError> for SearchError {
 /// Of tantivy's files.
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> Self {
-        Self::Index(error.into())
+        if lacks_space(&error) { Self::NoSpace } else { Self::Index(error.into()) }
     }
 }
 

@@ -131,11 +131,14 @@ const PARSERS: [&str; 2] = ["html5ever", "lopdf"];
 /// Lets our own crates speak at a level, others at most warn, and parsers not at all: a site would choose how much.
 fn targets(level: LevelFilter) -> Targets {
     let ours = ["crawl", "crawler", "robots", "meta"].map(|name| (name, level));
-    // What sled complains of comes back as an error of ours, with what to do about it.
+    // What sled and tantivy complain of comes back as an error or warning of ours, with what to do about it.
     let silent = PARSERS.map(|name| (name, LevelFilter::OFF));
     let targets =
         Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(ours).with_targets(silent);
-    if level < LevelFilter::DEBUG { targets.with_target("sled", LevelFilter::OFF) } else { targets }
+    if level >= LevelFilter::DEBUG {
+        return targets;
+    }
+    targets.with_targets(["sled", "tantivy"].map(|name| (name, LevelFilter::OFF)))
 }
 
 #[cfg(test)]
