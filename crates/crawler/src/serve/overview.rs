@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::figures::Counted;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
+use crate::pace::DelayReason;
 use crate::quantity::{count, grouped, size};
 use crate::record::in_words as words;
 use crate::view::{Activity, HostSummary, Summary};
@@ -90,17 +91,23 @@ fn cards(now: &Value, hosts: Option<u64>) -> Markup {
     }
 }
 
+/// What hosts wait for by the name of the reason, as JSON for the script that fills the table.
+fn awaited() -> String {
+    let words = DelayReason::ALL.map(|why| (why.as_str().to_owned(), Value::from(why.awaited())));
+    Value::Object(words.into_iter().collect()).to_string()
+}
+
 /// What a running crawl waits for. Filled again by events.
 fn waiting(now: &Value) -> Markup {
     html! {
         section .columns aria-label="What the crawl waits for" {
             div {
-                h2 { "Hosts waiting, by reason" }
+                h2 { "What hosts wait for" }
                 table .live {
-                    thead { tr { th scope="col" { "Reason" } th .number scope="col" { "Hosts" } } }
-                    tbody #waiting {
+                    thead { tr { th scope="col" { "Hosts wait for" } th .number scope="col" { "Hosts" } } }
+                    tbody #waiting data-words=(awaited()) {
                         @for (why, hosts) in now["waiting"].as_object().into_iter().flatten() {
-                            tr { td { (why) } td .number { (grouped(hosts.as_u64().unwrap_or_default())) } }
+                            tr { td { (DelayReason::of_word(why).map_or(why.as_str(), DelayReason::awaited)) } td .number { (grouped(hosts.as_u64().unwrap_or_default())) } }
                         }
                     }
                 }

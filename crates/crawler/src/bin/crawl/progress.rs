@@ -205,7 +205,7 @@ fn live(progress: &Progress, stopping: bool, width: usize) -> String {
 }
 
 /// How many hosts wait, and for what.
-fn waiting(waiting: &[(DelayReason, u64)]) -> String {
+pub(crate) fn waiting(waiting: &[(DelayReason, u64)]) -> String {
     let [(why, hosts), others @ ..] = waiting else { return "no host waits".to_owned() };
     let verb = if *hosts == 1 { "waits" } else { "wait" };
     let first = format!("{} {verb} for {}", count(*hosts, "host"), why.awaited());

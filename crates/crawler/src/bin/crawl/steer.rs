@@ -1,5 +1,6 @@
 //! `crawl status`, `stop`, `pause`, `continue` and `set`: a running crawl, through its own process.
 
+use std::cmp::Reverse;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -10,6 +11,7 @@ use crawler::clean::clean;
 use crawler::config::units;
 use crawler::crawl_dir::refuse_links;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
+use crawler::pace::DelayReason;
 use crawler::quantity::{count, size};
 use serde_json::Value;
 
@@ -239,8 +241,12 @@ fn words(status: &Value, dir: &str) -> String {
         ));
     }
     if let Some(waiting) = status["waiting"].as_object().filter(|waiting| !waiting.is_empty()) {
-        let waiting: Vec<_> = waiting.iter().map(|(why, hosts)| format!("{} {hosts}", clean(why))).collect();
-        line(format!("  hosts waiting: {}", waiting.join(", ")));
+        let mut waiting: Vec<(DelayReason, u64)> = waiting
+            .iter()
+            .filter_map(|(why, hosts)| Some((DelayReason::of_word(why)?, hosts.as_u64()?)))
+            .collect();
+        waiting.sort_by_key(|(_, hosts)| Reverse(*hosts));
+        line(format!("  {}", crate::progress::waiting(&waiting)));
     }
     let hosts = status["longest"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !hosts.is_empty() {
@@ -290,5 +296,6 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(!text.contains('\u{1b}') && text.contains("www9.example.org"), "{text}");
         assert!(text.starts_with("running for 1h 02m, process 4194303\n"), "{text}");
+        assert!(text.contains("\n  4000 hosts wait for their delay, 12 for Crawl-delay\n"), "{text}");
     }
 }

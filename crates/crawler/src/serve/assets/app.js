@@ -31,7 +31,9 @@
       state.dataset.state = status.state;
       document.getElementById("announce").textContent = "The crawl is " + forms.state(status.state);
     }
-    rows("waiting", Object.entries(status.waiting || {}), ([why, hosts]) => [why, [number(hosts)]]);
+    const waiting = document.getElementById("waiting");
+    const awaited = waiting ? JSON.parse(waiting.dataset.words) : {};
+    rows("waiting", Object.entries(status.waiting || {}), ([why, hosts]) => [awaited[why] || why, [number(hosts)]]);
     rows("longest", status.longest || [], (host) => [
       { text: host.host, href: "/host?host=" + encodeURIComponent(host.host) },
       [number(host.queued)],
