@@ -69,7 +69,7 @@ fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
     scene.server.change("a.test", "/x", Answer::status(404));
     scene.crawl().run();
     assert_eq!(fate(&scene, X), "error");
-    says(&scene, X, "a page at this URL; `crawl resume DIR --revisit 0s` fetches it again");
+    says(&scene, X, "a page at this URL; `crawl recrawl DIR --older-than 0s` fetches it again");
     scene.server.change("a.test", "/x", html("x"));
     revisit(&scene);
     assert_eq!(fate(&scene, X), "fetched");
@@ -83,7 +83,7 @@ fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
     scene.resume().args(["--resolve", "a.test:127.0.0.1:1", "--retries", "0", "--max-pages", "none"]).run();
     assert!(text.contains(&port.to_string()));
     if fate(&scene, X) == "failed" {
-        says(&scene, X, "a response from its host; `crawl resume DIR --revisit 0s` fetches it again");
+        says(&scene, X, "a response from its host; `crawl recrawl DIR --older-than 0s` fetches it again");
         let again = scene.resume().args(["--revisit", "0s", "--max-pages", "none"]).run();
         assert_eq!(fate(&scene, X), "fetched", "{again} {:#?}", story(&scene, X));
     }
@@ -206,9 +206,12 @@ fn links_that_forbid_to_be_followed_need_other_pages_or_a_seed() {
     for (front, words) in [
         (
             "<a href=/x rel=nofollow>x</a>".to_owned(),
-            "a link without nofollow, ugc or sponsored; `crawl resume DIR --revisit 0s`",
+            "a link without nofollow, ugc or sponsored; `crawl recrawl DIR --older-than 0s`",
         ),
-        (format!("{head}<a href=/x>x</a>"), "that page without nofollow; `crawl resume DIR --revisit 0s`"),
+        (
+            format!("{head}<a href=/x>x</a>"),
+            "that page without nofollow; `crawl recrawl DIR --older-than 0s`",
+        ),
     ] {
         let scene = Scene::new(site("x"));
         scene.server.change("a.test", "/", html(&front));
@@ -250,7 +253,7 @@ fn what_was_never_met_needs_a_link_or_a_seed() {
     says(
         &scene,
         url,
-        "a link to it from a page of the crawl; `crawl resume DIR --revisit 0s` fetches the pages again",
+        "a link to it from a page of the crawl; `crawl recrawl DIR --older-than 0s` fetches the pages again",
     );
     says(&scene, url, "the URL in the seed file of a new crawl");
     assert!(has(&new_crawl(&scene, url, &[]), url));
@@ -326,7 +329,7 @@ fn withdrawn_content_names_what_withdrew_it() {
     let answer = says(
         &scene,
         X,
-        "to be stored: the page without that directive; `crawl resume DIR --revisit 0s` fetches it again",
+        "to be stored: the page without that directive; `crawl recrawl DIR --older-than 0s` fetches it again",
     );
     assert!(answer.contains("its content was withdrawn at") && answer.contains("noindex"), "{answer}");
     scene.server.change("a.test", "/x", html("x again"));
@@ -437,7 +440,7 @@ fn what_was_removed_comes_back_in_a_new_crawl_alone() {
     scene.look("forget", &["--regex", "^http://a[.]test/[xz]$", "--reason", "asked for"]).expect(0);
     let answer = says(&scene, X, "a new crawl in another directory");
     assert!(answer.contains("removed with `crawl forget`") && answer.contains("asked for"), "{answer}");
-    assert!(!story(&scene, X)["change"].to_string().contains("--revisit"));
+    assert!(!story(&scene, X)["change"].to_string().contains("crawl recrawl"));
     // It was never fetched, and never will be.
     let answer = says(&scene, "http://a.test/z", "a new crawl in another directory");
     assert!(answer.contains("`crawl forget` keeps it out"), "{answer}");
@@ -453,7 +456,7 @@ fn a_blocked_address_is_opened_by_the_option_that_is_named() {
     scene.server.change("a.test", "/", html(&format!("<a href={url}>local</a>")));
     scene.crawl().args(["--scope", "any"]).run();
     assert_eq!(fate(&scene, &url), "failed");
-    let answer = says(&scene, &url, "`crawl resume DIR --revisit 0s --allow-net 127.0.0.1/32`");
+    let answer = says(&scene, &url, "`crawl recrawl DIR --older-than 0s --allow-net 127.0.0.1/32`");
     assert!(
         answer.starts_with("not fetched: no connection was made: 127.0.0.1 is a loopback address"),
         "{answer}"

@@ -62,6 +62,26 @@ impl LinkKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Returns what it is for people: `link <a>`, `form target`.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            LinkKind::A => "link <a>",
+            LinkKind::Area => "link <area>",
+            LinkKind::Frame => "frame <frame>",
+            LinkKind::Iframe => "frame <iframe>",
+            LinkKind::Link => "link <link>",
+            LinkKind::Refresh => "refresh after a time",
+            LinkKind::Img => "image <img>",
+            LinkKind::Script => "script <script>",
+            LinkKind::Source => "source <source>",
+            LinkKind::Media => "media file",
+            LinkKind::Form => "form target",
+            LinkKind::CssImport => "style sheet of a style sheet",
+            LinkKind::CssFont => "font of a style sheet",
+            LinkKind::CssImage => "image of a style sheet",
+        }
+    }
+
     /// Returns the name in the page record: `a`, `area`, ...
     pub fn name(self) -> &'static str {
         match self {

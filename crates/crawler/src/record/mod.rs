@@ -69,7 +69,7 @@ pub(crate) use self::unread_text::{
 pub(crate) use self::unread_text::{clear_unread_texts, pdf_was_read, unread_text, unread_texts};
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
-pub use self::words::{OtherWord, in_words};
+pub use self::words::{OtherWord, in_words, outcome_in_words};
 
 use crate::ids::HostId;
 pub use crate::link_outcome::LinkOutcome;

@@ -32,6 +32,15 @@ pub fn in_words(word: &str) -> String {
     }
 }
 
+/// What became of a link for people. It was decided when the link was found: a URL that was queued then may have been fetched since.
+pub fn outcome_in_words(outcome: &str) -> String {
+    match outcome {
+        "queued" => "queued when it was found".to_owned(),
+        "seen" => "known already when it was found".to_owned(),
+        outcome => in_words(outcome),
+    }
+}
+
 /// Declares an enum of words, its names, and the forms that records and tables give them.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $word:literal,)+ }) => {

@@ -189,7 +189,7 @@ fn result(report: &Report) -> Markup {
     let figures: [(&str, String); 13] = [
         ("Pages", grouped(totals.pages)),
         ("Resources of pages", grouped(totals.resources)),
-        ("Pages indexed", grouped(summary.indexed)),
+        ("Pages that may be indexed", grouped(summary.indexed)),
         ("Pages under noindex", grouped(summary.noindex)),
         ("Bodies in the archive", grouped(summary.archived)),
         ("Redirects", grouped(totals.redirects)),
@@ -215,7 +215,7 @@ fn result(report: &Report) -> Markup {
         }
         @if !summary.limits.is_empty() {
             h3 { "Limits that were reached" }
-            (table("Limit", "times", &summary.limits, clean_name))
+            (table("Limit", "times", &summary.limits_in_words(), clean_name))
         }
     }
 }

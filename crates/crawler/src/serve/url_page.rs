@@ -11,7 +11,7 @@ use super::params::link;
 use super::reading::Until;
 use super::tables_page::value_of;
 use crate::quantity::grouped;
-use crate::record::in_words;
+use crate::record::{in_words, outcome_in_words};
 use crate::url::CrawlUrl;
 use crate::view::{Explanation, Fate, LedgerRow, PathStep, Rows, Table, Value, View};
 
@@ -212,7 +212,7 @@ fn path_step(step: &PathStep) -> Markup {
                 " " (in_words(&step.by))
                 @if let Some(text) = &step.text { ", text “" bdi { (shown(text)) } "”" }
                 @if let Some(rel) = &step.rel { ", rel " bdi { (shown(rel)) } }
-                @if let Some(outcome) = step.outcome { ", " (in_words(outcome)) }
+                @if let Some(outcome) = step.outcome { ", " (outcome_in_words(outcome)) }
             }
         }
     }
@@ -333,7 +333,7 @@ fn links(about: &AboutUrl) -> Markup {
                     thead { tr { th scope="col" { "To" } th scope="col" { "Text" } th scope="col" { "Element" } th scope="col" { "What became of it" } } }
                     tbody {
                         @for link in &about.links {
-                            tr { td .wide { (url_link(&link.to)) } td .wide { bdi { (shown(&link.text)) } } td { (link.kind) } td { (in_words(&link.outcome)) } }
+                            tr { td .wide { (url_link(&link.to)) } td .wide { bdi { (shown(&link.text)) } } td { (link.kind) } td { (outcome_in_words(&link.outcome)) } }
                         }
                     }
                 }

@@ -94,6 +94,10 @@ pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{ALTERED_COLUMN, TableFormat, Written, write_rows, write_table};
 pub(crate) use self::write::{io_error as csv_error, neutral};
 
+/// The columns of table `pages` that a terminal shows first: what came, and what may be done with it.
+const PAGES_FIRST: [&str; 9] =
+    ["url", "status", "indexed", "archived", "followed", "directives", "title", "content_type", "error"];
+
 /// Declares the tables: the variant, the type of its rows, its name, what it holds, and what a row is.
 macro_rules! tables {
     ($($table:ident $row:ident $name:literal, $holds:literal, $about:literal;)+) => {
@@ -112,6 +116,16 @@ macro_rules! tables {
                 match self {
                     $(Self::$table => $row::COLUMNS,)+
                 }
+            }
+
+            /// The names of its columns in the order in which a terminal, whose width holds only some of them, shows them: first what a reader asks first.
+            pub fn by_interest(self) -> Vec<&'static str> {
+                let first: &[&str] = match self {
+                    Self::Pages => &PAGES_FIRST,
+                    _ => &[],
+                };
+                let others = self.columns().iter().map(|column| &*column.name);
+                first.iter().copied().chain(others.filter(|name| !first.contains(name))).collect()
             }
 
             /// Its name, as on the command line.

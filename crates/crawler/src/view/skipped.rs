@@ -16,6 +16,7 @@ use super::open::{View, ViewError};
 use super::row::row;
 use super::row_sorter::host_of;
 use super::stage::stage;
+use crate::extract::LinkKind;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store::{self, StoredPage};
 use crate::record::{Decided, Decision, Layer, LinkRecord, PlainReason, Reason, link_key};
@@ -216,7 +217,7 @@ fn counting(page: &StoredPage) -> Result<Vec<SkippedRow>, ViewError> {
         host: host_of(&link.to).to_owned(),
         url: link.to.into_string(),
         reason: link.outcome.into(),
-        detail: Some(link.kind.into_owned()),
+        detail: Some(evidence_in_words(&link.kind).to_owned()),
         via: Some(via.clone()),
         at: None,
         layer: Layer::of_skip(link.outcome),
@@ -368,11 +369,17 @@ impl Iterator for LedgerSkips<'_> {
     }
 }
 
+/// What kind of link a word stands for, where it is evidence of a skip; of another text the text itself.
+pub(super) fn evidence_in_words(evidence: &str) -> &str {
+    LinkKind::of_name(evidence).map_or(evidence, LinkKind::in_words)
+}
+
 fn skipped_row(decision: Decision) -> SkippedRow {
     SkippedRow {
         url: decision.url,
         reason: decision.reason,
-        detail: (!decision.evidence.is_empty()).then(|| decision.evidence.to_string()),
+        detail: (!decision.evidence.is_empty())
+            .then(|| evidence_in_words(&decision.evidence.to_string()).to_owned()),
         via: decision.via,
         at: Some(Moment(decision.at)),
         layer: decision.layer,

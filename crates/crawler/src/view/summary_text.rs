@@ -37,6 +37,31 @@ impl Summary {
         json::write_line(out, self)
     }
 
+    /// The limits that were reached, with what each did.
+    pub fn limits_in_words(&self) -> Vec<Counted> {
+        let limits = self.limits.iter().map(|Counted { what, count }| Counted {
+            what: limit_in_words(what).map_or_else(|| what.clone(), |words| format!("{words} ({what})")),
+            count: *count,
+        });
+        limits.collect()
+    }
+
+    /// What the rows of table `pages` are: it has every URL that was answered.
+    fn rows_in_words(&self) -> String {
+        let totals = &self.totals;
+        let rows: u64 = self.statuses.values().sum();
+        let failed = rows.saturating_sub(totals.pages + totals.resources + totals.redirects);
+        let mut kinds = vec![quantity::count(totals.pages, "page")];
+        for (count, kind) in
+            [(totals.resources, "resource"), (totals.redirects, "redirect"), (failed, "failed response")]
+        {
+            if count > 0 {
+                kinds.push(quantity::count(count, kind));
+            }
+        }
+        format!("{rows} in table pages: {}", kinds.join(", "))
+    }
+
     /// Writes it for people; `place` is the directory as given by the user, `is_running` says that a crawl has it at this moment.
     pub fn write_text(&self, place: &str, is_running: bool, out: &mut impl Write) -> io::Result<()> {
         let mut page = Lines { out };
@@ -50,11 +75,7 @@ impl Summary {
             ))?;
         }
         if !self.limits.is_empty() {
-            let limits = self.limits.iter().map(|Counted { what, count }| Counted {
-                what: limit_in_words(what).map_or_else(|| what.clone(), |words| format!("{words} ({what})")),
-                count: *count,
-            });
-            page.counts("Limits reached", &limits.collect::<Vec<_>>())?;
+            page.counts("Limits reached", &self.limits_in_words())?;
         }
         page.counts("Latest robots.txt by origin", &self.robots)?;
         self.sitemaps(&mut page)?;
@@ -120,6 +141,7 @@ impl Summary {
                 totals.skipped
             ),
         )?;
+        page.item("rows", &self.rows_in_words())?;
         page.item(
             "pages",
             &format!(

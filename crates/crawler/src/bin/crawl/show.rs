@@ -314,6 +314,10 @@ fn show_table(
         Some(width) if is_terminal => TableFormat::Aligned(width),
         _ => TableFormat::Tabs,
     };
+    if matches!(form, TableFormat::Aligned(_)) && args.columns.is_empty() {
+        let names: Vec<String> = table.by_interest().iter().map(|name| (*name).to_owned()).collect();
+        rows = rows.select(&names).map_err(|error| usage(error.to_string()))?;
+    }
     let mut out = Pager::start(is_terminal && !console.json);
     let written = write_rows(rows, form, &mut out);
     let written = written.and_then(|written| Ok(out.finish().map(|()| written)?));

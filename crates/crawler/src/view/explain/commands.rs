@@ -21,7 +21,12 @@ pub(super) fn in_cluster(advice: &str) -> String {
         let Some((command, after)) = from.split_once('`') else { break };
         text.push_str(before);
         rest = after;
-        if let Some(options) = command.strip_prefix("resume DIR") {
+        if let Some(options) = command.strip_prefix("recrawl DIR --older-than 0s") {
+            match options.trim() {
+                "" => text.push_str("`crawl cluster recrawl DATABASE --older-than 0s`"),
+                options => text.extend(["a new crawl: `", options, "`"]),
+            }
+        } else if let Some(options) = command.strip_prefix("resume DIR") {
             resume(&mut text, options.trim(), after);
         } else if let Some((name @ ("show" | "explain" | "index"), what)) = command.split_once(" DIR") {
             let output = if name == "index" { " -o INDEX" } else { "" };
@@ -38,9 +43,7 @@ fn resume(text: &mut String, options: &str, after: &str) {
     let is_known = |option: Option<&str>| option.is_some_and(|option| OF_RESUME.contains(&option));
     let named =
         after.strip_prefix(" with ").and_then(|words| words.split(' ').find(|word| word.starts_with("--")));
-    if options == "--revisit 0s" {
-        text.push_str("`crawl cluster recrawl DATABASE --older-than 0s`");
-    } else if let Some(setting) = text.strip_suffix(IN_FILE) {
+    if let Some(setting) = text.strip_suffix(IN_FILE) {
         *text = format!("a new crawl with {setting}");
     } else if options.is_empty() && (named.is_none() || is_known(named)) {
         text.push_str("`crawl cluster resume DATABASE`");
@@ -61,7 +64,7 @@ mod tests {
     fn a_cluster_has_commands_of_its_own() {
         for (of_directory, of_cluster) in [
             (
-                "a page at this URL; `crawl resume DIR --revisit 0s` fetches it again",
+                "a page at this URL; `crawl recrawl DIR --older-than 0s` fetches it again",
                 "a page at this URL; `crawl cluster recrawl DATABASE --older-than 0s` fetches it again",
             ),
             ("`crawl resume DIR` continues the crawl", "`crawl cluster resume DATABASE` continues the crawl"),

@@ -123,7 +123,7 @@ kinds! {
         AllowNet,
         /// `resume` with `--resolve`.
         Resolve,
-        /// A response from its host, asked for by `resume --revisit`.
+        /// A response from its host, asked for by `crawl recrawl`.
         Response,
         /// A usable response for its robots.txt.
         UsableRobots,
@@ -143,7 +143,7 @@ kinds! {
         LongerCrawlDelay,
         /// `resume` tries the host again.
         HostAgain,
-        /// A page at this URL, and `resume --revisit`.
+        /// A page at this URL, and `crawl recrawl`.
         PageHere,
         /// Nothing: the target of the redirect has an answer of its own.
         SeeTarget,
@@ -191,7 +191,7 @@ kinds! {
         OtherPurpose,
         /// A link from another page.
         OtherLink,
-        /// A link from a page of the crawl, which `resume --revisit` fetches again.
+        /// A link from a page of the crawl, which `crawl recrawl` fetches again.
         LinkFromPage,
         /// A link from a page whose links are listed.
         ListedLink,

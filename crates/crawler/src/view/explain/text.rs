@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::super::json;
+use super::super::skipped::evidence_in_words;
 use super::now::LicenseLine;
 use super::{Explanation, OriginalBody};
 use crate::clean::clean;
-use crate::extract::LinkKind;
 use crate::quantity;
-use crate::record::in_words;
+use crate::record::{in_words, outcome_in_words};
 
 impl Explanation {
     /// Writes one JSON object.
@@ -28,7 +28,8 @@ impl Explanation {
         for (index, step) in self.found.iter().enumerate() {
             let text = step.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
             let rel = step.rel.as_ref().map(|rel| format!(", rel={rel}")).unwrap_or_default();
-            let outcome = step.outcome.map(|outcome| format!(": {}", in_words(outcome))).unwrap_or_default();
+            let outcome =
+                step.outcome.map(|outcome| format!(": {}", outcome_in_words(outcome))).unwrap_or_default();
             let by = match step.by.as_str() {
                 "seed" => "a seed".to_owned(),
                 "partition" => "a page of another partition, which knows how it was found".to_owned(),
@@ -57,7 +58,7 @@ impl Explanation {
                 &format!("{}  {} ({}): {reason}", row.at, in_words(row.decision.as_str()), row.layer),
             )?;
             if let Some(evidence) = &row.evidence {
-                out.line("      ", link_in_words(&evidence.to_string()))?;
+                out.line("      ", evidence_in_words(&evidence.to_string()))?;
             }
         }
         out.title("Now")?;
@@ -160,27 +161,6 @@ impl Explanation {
             out.line("  host        ", &text)?;
         }
         Ok(())
-    }
-}
-
-/// What kind of link a word stands for, where it is evidence of a skip; of another text the text itself.
-pub(super) fn link_in_words(evidence: &str) -> &str {
-    match LinkKind::of_name(evidence) {
-        Some(LinkKind::A) => "link <a>",
-        Some(LinkKind::Area) => "link <area>",
-        Some(LinkKind::Frame) => "frame <frame>",
-        Some(LinkKind::Iframe) => "frame <iframe>",
-        Some(LinkKind::Link) => "link <link>",
-        Some(LinkKind::Refresh) => "refresh after a time",
-        Some(LinkKind::Img) => "image <img>",
-        Some(LinkKind::Script) => "script <script>",
-        Some(LinkKind::Source) => "source <source>",
-        Some(LinkKind::Media) => "media file",
-        Some(LinkKind::Form) => "form target",
-        Some(LinkKind::CssImport) => "style sheet of a style sheet",
-        Some(LinkKind::CssFont) => "font of a style sheet",
-        Some(LinkKind::CssImage) => "image of a style sheet",
-        None => evidence,
     }
 }
 

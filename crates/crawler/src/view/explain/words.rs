@@ -7,9 +7,9 @@ use robots::StatusClass;
 
 use super::super::limits::cut_by;
 use super::super::moment::Moment;
+use super::super::skipped::evidence_in_words;
 use super::now::Hints;
 use super::statement::{AS_SEED, Advice, Statement};
-use super::text::link_in_words;
 use super::{Explanation, Fate, moment};
 use crate::error_kind::ErrorKind;
 use crate::extract::LinkKind;
@@ -37,9 +37,9 @@ pub(super) struct Facts<'a> {
 /// What would change the answer where robots.txt denies.
 const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new crawl";
 const RETRIED: &str = "`crawl resume DIR --retry-crashed` tries it again";
-const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` fetches it again";
+const ASKED_AGAIN: &str = "`crawl recrawl DIR --older-than 0s` fetches it again";
 /// Part of every advice that has pages fetched again.
-const REVISITS: &str = "crawl resume DIR --revisit 0s";
+const REVISITS: &str = "crawl recrawl DIR --older-than 0s";
 const REMOVED: &str =
     "a new crawl in another directory: this one never fetches what `crawl forget` has removed";
 
@@ -145,12 +145,12 @@ impl Explanation {
             self.say(Statement::Blocked, format!("not fetched: no connection was made: {detail}"));
             match net_to_allow(detail) {
                 Some(net) => {
-                    let command = format!("`crawl resume DIR --revisit 0s --allow-net {net}`");
+                    let command = format!("`crawl recrawl DIR --older-than 0s --allow-net {net}`");
                     self.may(Advice::AllowNet, command);
                 }
                 None => self.may(
                     Advice::Resolve,
-                    "`crawl resume DIR --revisit 0s --resolve` with a rule for its host",
+                    "`crawl recrawl DIR --older-than 0s --resolve` with a rule for its host",
                 ),
             }
             return;
@@ -359,7 +359,7 @@ impl Explanation {
                 vec![
                     (
                         Advice::PageWithoutNofollow,
-                        "that page without nofollow; `crawl resume DIR --revisit 0s` fetches it again".to_owned(),
+                        "that page without nofollow; `crawl recrawl DIR --older-than 0s` fetches it again".to_owned(),
                     ),
                     as_seed(),
                 ],
@@ -370,7 +370,7 @@ impl Explanation {
                 vec![
                     (
                         Advice::LinkWithoutNofollow,
-                        "a link without nofollow, ugc or sponsored; `crawl resume DIR --revisit 0s` fetches the page again"
+                        "a link without nofollow, ugc or sponsored; `crawl recrawl DIR --older-than 0s` fetches the page again"
                             .to_owned(),
                     ),
                     as_seed(),
@@ -420,7 +420,7 @@ impl Explanation {
             ),
             (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred => (
                 Statement::Resource,
-                format!("it is a resource of a page ({}), not a page", link_in_words(&evidence)),
+                format!("it is a resource of a page ({}), not a page", evidence_in_words(&evidence)),
                 vec![(Advice::Resources, "`crawl resume DIR --resources`".to_owned())],
             ),
             (_, Reason::Link(LinkOutcome::Growth)) => (
@@ -456,7 +456,7 @@ impl Explanation {
             }
             (layer, reason) => (
                 Statement::LeftOut,
-                format!("{} by {}: {}", in_words(&reason.as_str()), layer, link_in_words(&evidence)),
+                format!("{} by {}: {}", in_words(&reason.as_str()), layer, evidence_in_words(&evidence)),
                 vec![as_seed()],
             ),
         };
@@ -534,7 +534,7 @@ impl Explanation {
         } else {
             self.may(
                 Advice::LinkFromPage,
-                "a link to it from a page of the crawl; `crawl resume DIR --revisit 0s` fetches the pages again",
+                "a link to it from a page of the crawl; `crawl recrawl DIR --older-than 0s` fetches the pages again",
             );
             self.may(Advice::AsSeed, AS_SEED);
         }

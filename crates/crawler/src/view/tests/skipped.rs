@@ -96,3 +96,16 @@ fn urls_of_a_skipped_host_are_skipped() {
     assert_eq!(row.at.map(|at| at.to_string()).as_deref(), Some("2026-01-01T00:00:02.005Z"));
     assert_eq!(row.via.as_deref(), Some("http://a.test/"));
 }
+
+#[test]
+fn what_kind_of_link_was_skipped_is_said_in_words() {
+    let mut crawl = Crawl::new();
+    for (path, evidence) in [("form", "form"), ("link", "a"), ("image", "img"), ("other", "mailto:")] {
+        crawl.decide(&format!("http://a.test/{path}"), "skipped", Layer::Scope, "resource");
+        crawl.batch.decisions.last_mut().unwrap().evidence = evidence.into();
+    }
+    let rows: Vec<SkippedRow> = rows(crawl.view().skipped().unwrap());
+    let mut details: Vec<_> = rows.iter().filter_map(|row| row.detail.as_deref()).collect();
+    details.sort_unstable();
+    assert_eq!(details, ["form target", "image <img>", "link <a>", "mailto:"]);
+}

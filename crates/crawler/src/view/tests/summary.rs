@@ -125,7 +125,9 @@ fn limits_are_counted_by_the_names_of_their_keys() {
             counted("page.metas", 1),
         ]
     );
-    assert!(printed(&summary).contains(
+    let text = printed(&summary);
+    assert!(text.contains("5 in table pages: "), "{text}");
+    assert!(text.contains(
         "Limits reached\n         2  pages had more links than were read (limits.max_links_per_page)\n"
     ));
 }
