@@ -10,7 +10,7 @@ use super::error::ConfigError;
 use super::origin::Places;
 use super::settings::Settings;
 use crate::extract::read_selector;
-use crate::scope::{PATTERN_BYTES, compile_regex};
+use crate::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crate::wanted::TypeGlobs;
 
 /// Longest duration taken; times stay far from the ends of the calendar.
@@ -178,9 +178,7 @@ fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
     for (path, patterns) in lists {
         for pattern in patterns {
             compile_regex(pattern, PATTERN_BYTES).map_err(|error| {
-                // The last line of the message says what is wrong; those above draw the pattern.
-                let text = error.to_string();
-                let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                let why = why_no_regex(&error);
                 let hint = of_file_names(pattern).map(|regex| {
                     format!("; as a pattern of file names it is the regular expression {regex}")
                 });

@@ -107,7 +107,7 @@ fn waiting(now: &Value) -> Markup {
                     thead { tr { th scope="col" { "Hosts wait for" } th .number scope="col" { "Hosts" } } }
                     tbody #waiting data-words=(awaited()) {
                         @for (why, hosts) in now["waiting"].as_object().into_iter().flatten() {
-                            tr { td { (DelayReason::of_word(why).map_or(why.as_str(), DelayReason::awaited)) } td .number { (grouped(hosts.as_u64().unwrap_or_default())) } }
+                            tr { td { (DelayReason::of_word(why).map_or(why.as_str(), |why| why.awaited())) } td .number { (grouped(hosts.as_u64().unwrap_or_default())) } }
                         }
                     }
                 }

@@ -371,7 +371,7 @@ impl Iterator for LedgerSkips<'_> {
 
 /// What kind of link a word stands for, where it is evidence of a skip; of another text the text itself.
 pub(super) fn evidence_in_words(evidence: &str) -> &str {
-    LinkKind::of_name(evidence).map_or(evidence, LinkKind::in_words)
+    LinkKind::of_name(evidence).map_or(evidence, |kind| kind.in_words())
 }
 
 fn skipped_row(decision: Decision) -> SkippedRow {

@@ -94,7 +94,7 @@ pub(crate) fn with_hint<'a>(mut error: clap::Error, commands: impl Iterator<Item
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return error };
     let typed = typed.split('=').next().unwrap_or(typed).to_owned();
     let Some((_, hint)) = HINTS.iter().find(|(names, _)| names.contains(&typed.as_str())) else {
-        if typed.starts_with("--") {
+        if typed.starts_with('-') {
             // That it may be a value makes sense of words alone.
             error.remove(ContextKind::Suggested);
         }
