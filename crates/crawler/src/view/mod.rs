@@ -118,14 +118,12 @@ macro_rules! tables {
                 }
             }
 
-            /// The names of its columns in the order in which a terminal, whose width holds only some of them, shows them: first what a reader asks first.
-            pub fn by_interest(self) -> Vec<&'static str> {
-                let first: &[&str] = match self {
+            /// The columns that a terminal shows first, whose width holds only some of them; none of most tables.
+            pub fn first_columns(self) -> &'static [&'static str] {
+                match self {
                     Self::Pages => &PAGES_FIRST,
                     _ => &[],
-                };
-                let others = self.columns().iter().map(|column| &*column.name);
-                first.iter().copied().chain(others.filter(|name| !first.contains(name))).collect()
+                }
             }
 
             /// Its name, as on the command line.

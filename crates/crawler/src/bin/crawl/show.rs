@@ -315,7 +315,9 @@ fn show_table(
         _ => TableFormat::Tabs,
     };
     if matches!(form, TableFormat::Aligned(_)) && args.columns.is_empty() {
-        let names: Vec<String> = table.by_interest().iter().map(|name| (*name).to_owned()).collect();
+        let first = table.first_columns();
+        let mut names: Vec<String> = rows.columns().iter().map(|column| column.name.to_string()).collect();
+        names.sort_by_key(|name| first.iter().position(|first| first == name).unwrap_or(first.len()));
         rows = rows.select(&names).map_err(|error| usage(error.to_string()))?;
     }
     let mut out = Pager::start(is_terminal && !console.json);

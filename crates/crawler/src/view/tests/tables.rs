@@ -20,14 +20,13 @@ const CONTRACT: [(Table, &str); 6] = [
 
 #[test]
 fn a_terminal_shows_first_what_came_and_what_may_be_done_with_it() {
-    let names = Table::Pages.by_interest();
-    assert_eq!(names[..6], ["url", "status", "indexed", "archived", "followed", "directives"]);
+    let first = Table::Pages.first_columns();
+    assert_eq!(first[..6], ["url", "status", "indexed", "archived", "followed", "directives"]);
     for table in Table::ALL {
-        let mut shown = table.by_interest();
-        let mut all: Vec<_> = table.columns().iter().map(|column| column.name.as_ref()).collect();
-        shown.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(shown, all, "each column once");
+        let columns = table.columns();
+        for name in table.first_columns() {
+            assert!(columns.iter().any(|column| column.name == *name), "{name}");
+        }
     }
 }
 
