@@ -46,7 +46,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             w.read(4096)?;
             w.flood([0x16, 0x03, 0x03, 0x40, 0x00, 0xff, 0xff, 0xff].repeat(1000))
         }),
-        REFUSED,
+        &[NoPages, Fails("/", &["tls"]), Robots("defer")],
     )
     .tls(Tls::Raw),
     Scenario::everything(
