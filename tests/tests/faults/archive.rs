@@ -53,11 +53,13 @@ fn of_several_files() -> Scene {
     let mut sites = Sites::new().tree("a.test", PAGES, Duration::ZERO);
     // Text that isn't shortened much, since a file has 1 MiB at least.
     for page in 0..5 {
-        let text: String = (0..40_000).map(|_| format!("{:016x} ", random.bits())).collect();
+        let words: Vec<String> = (0..40_000).map(|_| format!("{:016x} ", random.bits())).collect();
+        let text = words.concat();
         sites = sites.page("b.test", &format!("/{page}"), Answer::html(text));
     }
     let scene = Scene::new(sites);
-    let seeds = (0..5).map(|page| format!("http://b.test/{page}\n")).collect::<String>();
+    let seeds: Vec<String> = (0..5).map(|page| format!("http://b.test/{page}\n")).collect();
+    let seeds = seeds.concat();
     fs::write(scene.seeds(), seeds + "http://a.test/\n").unwrap();
     let config = scene.path("small.toml");
     fs::write(&config, "[warc]\nmax_file_size = \"1MiB\"\n").unwrap();

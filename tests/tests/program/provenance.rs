@@ -9,7 +9,7 @@ use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
 
-/// A GIF image of one pixel (GIF89a).
+/// A GIF image of one pixel (`GIF89a`).
 const GIF: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
 
 /// Paths with their type and how a page names each: as a link, or as a resource that it embeds.
@@ -31,11 +31,9 @@ const DOCUMENTS: [(&str, &str, bool); 12] = [
 fn web() -> Sites {
     let mut sites =
         Sites::new().page("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/private/")));
-    let links: String = DOCUMENTS
-        .iter()
-        .filter(|(_, _, embedded)| !embedded)
-        .map(|(path, _, _)| format!("<a href={path}>{path}</a> "))
-        .collect();
+    let linked = DOCUMENTS.iter().filter(|(_, _, embedded)| !embedded);
+    let links: Vec<String> = linked.map(|(path, ..)| format!("<a href={path}>{path}</a> ")).collect();
+    let links = links.concat();
     let front =
         format!("<title>Front</title>{links}<a href=/private/x>p</a><a href=/gone>g</a><a href=/moved>m</a>");
     let embedding = "<img src=/a.gif><img src=/b.gif><link rel=stylesheet href=/style.css><script src=/script.js></script>";

@@ -292,7 +292,7 @@ impl<S: Store> Crawl<S> {
             EngineParts { partition, skipped_urls, ..EngineParts::new(committer, Box::new(listener)) };
         let mut engine = Engine::open(engine, context, &store, scope, parts)?;
         // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
-        tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
+        tokio::time::timeout(Duration::from_hours(24 * 14), Box::pin(engine.run(stopped)))
             .await
             .expect("the crawl ends by itself")
     }

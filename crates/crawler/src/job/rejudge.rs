@@ -56,6 +56,6 @@ pub fn changed<S: Store>(store: &S, run: &RunSettings, settings: &Settings) -> R
     keys.dedup();
     keys.retain(is_changed);
     let changed = keys.into_iter().map(|key| (key, value_of(settings, key))).collect();
-    let failures = FAILURES.iter().filter(|(_, keys)| keys.iter().any(|key| is_changed(&key)));
+    let failures = FAILURES.iter().filter(|(_, keys)| keys.iter().any(&is_changed));
     Ok(Rejudged { changed, is_unrecorded, failures: failures.map(|(kind, _)| *kind).collect(), again: 0 })
 }

@@ -167,18 +167,17 @@ mod tests {
 
     use super::*;
 
-    fn with_delay(millis: u64) -> Option<Settings> {
+    fn with_delay(millis: u64) -> Settings {
         let mut settings = Settings::default();
         settings.pace.delay = Duration::from_millis(millis);
-        Some(settings)
+        settings
     }
 
     #[test]
     fn what_is_the_same_in_all_runs_is_said_once() {
         let delay = |settings: &Settings| format!("{} ms", settings.pace.delay.as_millis());
-        let course = |runs: &[Option<u64>]| {
-            Course::of_runs(runs.iter().map(|delay| delay.and_then(with_delay)).collect())
-        };
+        let course =
+            |runs: &[Option<u64>]| Course::of_runs(runs.iter().map(|delay| delay.map(with_delay)).collect());
         for (runs, said) in [
             (&[Some(200), Some(200)][..], "200 ms"),
             (&[Some(200), Some(500), Some(500)], "200 ms (run 1); 500 ms (runs 2 and 3)"),
@@ -193,14 +192,14 @@ mod tests {
 
     #[test]
     fn a_setting_that_an_earlier_run_had_is_named_though_the_last_one_has_the_default() {
-        let course = Course::of_runs(vec![with_delay(200), with_delay(1000)]);
+        let course = Course::of_runs(vec![Some(with_delay(200)), Some(with_delay(1000))]);
         let changed = course.changed();
         assert_eq!(changed.len(), 1, "{changed:?}");
         assert_eq!((changed[0].key, changed[0].value.as_str()), ("pace.delay", "1s"));
         let values: Vec<String> = changed[0].by_run.iter().map(|value| course.labelled(value)).collect();
         assert_eq!(values, ["200ms (run 1)", "1s (run 2)"]);
         // The same in all runs: no values by run.
-        let course = Course::of_runs(vec![with_delay(200), with_delay(200)]);
+        let course = Course::of_runs(vec![Some(with_delay(200)), Some(with_delay(200))]);
         assert_eq!(course.changed()[0].by_run, []);
     }
 }

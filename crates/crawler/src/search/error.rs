@@ -83,12 +83,12 @@ impl SearchError {
 fn denied(error: &tantivy::TantivyError) -> Option<std::io::Error> {
     use tantivy::TantivyError::{IoError, LockFailure, OpenReadError, OpenWriteError};
     use tantivy::directory::error::{LockError, OpenReadError as Read, OpenWriteError as Write};
-    let found = match error {
-        IoError(found)
-        | OpenReadError(Read::IoError { io_error: found, .. })
-        | OpenWriteError(Write::IoError { io_error: found, .. })
-        | LockFailure(LockError::IoError(found), _) => found,
-        _ => return None,
+    let (IoError(found)
+    | OpenReadError(Read::IoError { io_error: found, .. })
+    | OpenWriteError(Write::IoError { io_error: found, .. })
+    | LockFailure(LockError::IoError(found), _)) = error
+    else {
+        return None;
     };
     let code = found.raw_os_error().filter(|_| nofollow::is_write_refused(found))?;
     Some(std::io::Error::from_raw_os_error(code))

@@ -61,12 +61,16 @@ fn serve(client: &TcpStream, counted: &AtomicUsize) {
             counted.fetch_add(1, Ordering::SeqCst);
             let further =
                 [2 * host + 1, 2 * host + 2].into_iter().filter(|next| path == "/" && *next < HOSTS);
-            let mut links: String =
+            let mut links: Vec<String> =
                 further.map(|next| format!("<a href=\"http://h{next}.test/\">x</a>")).collect();
             links.extend((1..PAGES).map(|page| format!("<a href=\"/p{page}\">x</a>")));
             (
                 "text/html",
-                format!("<title>{host}{path}</title>{links}<p>{}", "some words of a page ".repeat(200)),
+                format!(
+                    "<title>{host}{path}</title>{}<p>{}",
+                    links.concat(),
+                    "some words of a page ".repeat(200)
+                ),
             )
         };
         let length = body.len();

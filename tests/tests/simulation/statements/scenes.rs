@@ -127,7 +127,8 @@ async fn stopped(heard: &mut Heard, seed: u64, web: &Web) {
 async fn interrupted(heard: &mut Heard, seed: u64, web: &Web) {
     let scene = Scene::new(web, settings());
     let stop = async {
-        tokio::time::sleep(Duration::from_secs(5 + seed % 5)).await;
+        let never = std::future::pending::<()>();
+        drop(tokio::time::timeout(Duration::from_secs(5 + seed % 5), never).await);
         scene.crawl.stop.send_replace(Stop::Drain);
     };
     tokio::join!(scene.run(), stop);

@@ -346,8 +346,11 @@ fn settings(facts: &Facts) -> String {
     if facts.settings.is_empty() {
         return "The defaults.".to_owned();
     }
-    let settings: String = listed(&facts.settings).iter().map(|setting| format!("\n- {setting}")).collect();
-    format!("The defaults, except:\n{settings}")
+    let mut text = "The defaults, except:\n".to_owned();
+    for setting in listed(&facts.settings) {
+        let _ = write!(text, "\n- {setting}");
+    }
+    text
 }
 
 fn seeds(facts: &Facts) -> String {

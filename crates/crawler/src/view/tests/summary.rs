@@ -216,10 +216,15 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
         crawl.queue(&format!("http://{host}.test/"), Priority::First, None);
     }
     while crawl.take().is_some() {}
-    for (host, pages, errors) in [("a", 3, 1), ("b", 2, 0), ("c", 0, 1)] {
+    for (host, pages, errors) in [("a", 3, 4), ("b", 2, 1), ("c", 0, 1)] {
         let id = crawl.host(&format!("http://{host}.test/"));
         let counts = crawl.frontier.counts_mut(id);
         (counts.pages, counts.errors) = (pages, errors);
+    }
+    // What failed in an earlier run alone doesn't count.
+    for url in ["http://a.test/", "http://c.test/"] {
+        let failed = PageRecord { error: Some("timeout".to_owned()), ..page(url, None) };
+        crawl.store_page(failed, Vec::new());
     }
     crawl.decide("http://a.test/private", "skipped", Layer::Robots, "robots_txt");
     crawl.decide("http://a.test/secret", "skipped", Layer::Robots, "robots_txt");
