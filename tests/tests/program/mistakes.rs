@@ -23,8 +23,8 @@ const MISTAKES: [Mistake; 84] = [
     ("--seed urls.txt", USAGE, &["--agent", "not given", "--agent SuperRobot/1.0"]),
     ("ftp://example.org/ --agent A/1.0", USAGE, &["ftp://example.org/", "begins with https:// or http://"]),
     ("stat crawl-data", USAGE, &["similar command", "crawl status"]),
-    ("shwo crawl-data", USAGE, &["similar command", "crawl show"]),
-    ("help shwo", USAGE, &["similar command", "crawl show"]),
+    ("shows crawl-data", USAGE, &["similar command", "crawl show"]),
+    ("help shows", USAGE, &["similar command", "crawl show"]),
     // Seeds.
     ("--seed missing.txt --agent A/1.0", SEEDS, &["missing.txt", "No such file"]),
     ("--seed none.txt --agent A/1.0", SEEDS, &["none.txt has no URL", "one http or https URL per line"]),
@@ -69,7 +69,7 @@ const MISTAKES: [Mistake; 84] = [
     ("--seed urls.txt --agent A/1.0 --out urls.txt", STORAGE, &["urls.txt", "can't create the directory"]),
     ("--seed urls.txt --agent A/1.0 --config missing.toml", CONFIG, &["missing.toml", "No such file"]),
     ("--seed urls.txt --agent A/1.0 --config value.toml", CONFIG, &["value.toml:2", "pace.delay", "10s"]),
-    ("--seed urls.txt --agent A/1.0 --config key.toml", CONFIG, &["key.toml:2", "dleay", "delay"]),
+    ("--seed urls.txt --agent A/1.0 --config key.toml", CONFIG, &["key.toml:2", "deley", "delay"]),
     ("--seed urls.txt --agent A/1.0 --config form.toml", CONFIG, &["form.toml:1"]),
     // Continue.
     ("resume", USAGE, &["<DIR>", "not provided"]),
@@ -128,7 +128,7 @@ fn a_newcomers_mistakes_are_answered_with_what_where_and_what_to_do() {
     write("login.txt", "http://ann:secret@h.test/\n");
     write("robots.txt", "User-agent: *\nDisallow:\n");
     write("value.toml", "[pace]\ndelay = 1\n");
-    write("key.toml", "[pace]\ndleay = \"1s\"\n");
+    write("key.toml", "[pace]\ndeley = \"1s\"\n");
     write("form.toml", "x = = 1\n");
     let mut wrong = Vec::new();
     for (line, code, words) in MISTAKES {
