@@ -18,7 +18,7 @@ pub(crate) fn fault_row<'a>(fault: &str, output: &'a Output, code: i32) -> &'a s
     eprintln!("| {fault} | {:?} | {message} |", output.code);
     assert!(!output.stderr.contains("panicked"), "{fault}: {output}");
     output.expect(code);
-    assert_eq!(message.is_empty(), matches!(code, 0 | 10..=13), "{fault}: {output}");
+    assert_eq!(message.is_empty(), matches!(code, 0 | 10..=14), "{fault}: {output}");
     message
 }
 
