@@ -27,13 +27,28 @@ pub(crate) struct Known<'a> {
 const WAYS: [&str; 8] =
     ["seed", "redirect", "sitemap", "robots_txt", "well_known", "unlisted", "unknown", "from_partition"];
 
-/// Kinds of links to resources in table `skipped`, and as a sentence has them.
-const RESOURCES: [(&str, &str); 4] = [
-    ("script", "script <script>"),
+/// Kinds of links as the ledger has them, and as tables and sentences do.
+const KINDS: [(&str, &str); 14] = [
+    ("a", "link <a>"),
+    ("area", "link <area>"),
+    ("frame", "frame <frame>"),
+    ("iframe", "frame <iframe>"),
+    ("link", "link <link>"),
+    ("refresh", "refresh after a time"),
     ("img", "image <img>"),
-    ("image", "image <img>"),
-    ("stylesheet", "link rel=\"stylesheet\""),
+    ("script", "script <script>"),
+    ("source", "source <source>"),
+    ("media", "media file"),
+    ("form", "form target"),
+    ("css_import", "style sheet of a style sheet"),
+    ("css_font", "font of a style sheet"),
+    ("css_image", "image of a style sheet"),
 ];
+
+/// The evidence of a skip as table `skipped` has it.
+fn detail_of(evidence: &str) -> &str {
+    KINDS.iter().find(|(name, _)| *name == evidence).map_or(evidence, |(_, words)| words)
+}
 
 /// The lines of robots.txt that an answer quotes, with their numbers: `line 3: Disallow: /x (group ...`, or ``line 3 of robots.txt, `Allow: /x`, ``.
 fn quoted_lines(answer: &str) -> Vec<(usize, String)> {
@@ -425,8 +440,11 @@ impl<'a> Judge<'a> {
         self.check(said == via, || format!("linked from {said:?}, not {via:?}"));
         let row = self.known.tables.skipped.get(self.url);
         if let Some(row) = row {
-            let said =
-                (skip.reason.to_string(), skip.evidence.to_string(), skip.via.clone().unwrap_or_default());
+            let said = (
+                skip.reason.to_string(),
+                detail_of(&skip.evidence.to_string()).to_owned(),
+                skip.via.clone().unwrap_or_default(),
+            );
             let (reason, detail, via) = (text(row, "reason"), text(row, "detail"), text(row, "via"));
             let of_row = (reason.to_owned(), detail.to_owned(), via.to_owned());
             self.check(said == of_row, || format!("skipped for {said:?}, and table skipped says {of_row:?}"));
@@ -593,7 +611,7 @@ impl<'a> Judge<'a> {
             }
             S::TooDeep => {
                 self.skipped(Some(LinkOutcome::TooDeep));
-                self.evidence();
+                self.says("it is deeper than --max-depth");
                 let depth = self.story.found.len() as u64;
                 let most = settings.limits.max_depth.map(u64::from);
                 self.check(most.is_some_and(|most| depth > most), || {
@@ -614,9 +632,7 @@ impl<'a> Judge<'a> {
                 self.skipped(Some(LinkOutcome::Resource));
                 self.link_is("a resource", |_, kind, _| !kind.is_queued() && *kind != LinkKind::Form);
                 let detail = tables.skipped.get(self.url).map(|row| text(row, "detail")).unwrap_or_default();
-                let words =
-                    RESOURCES.iter().find(|(name, _)| *name == detail).map_or(detail, |(_, words)| words);
-                self.says(&format!("it is a resource of a page ({words})"));
+                self.says(&format!("it is a resource of a page ({detail})"));
             }
             S::Growth => {
                 let outcome = self.story.skip.as_ref().map(|skip| skip.reason.clone());

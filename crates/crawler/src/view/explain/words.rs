@@ -400,7 +400,7 @@ impl Explanation {
             ),
             (_, Reason::Link(LinkOutcome::TooDeep)) => (
                 Statement::TooDeep,
-                format!("it is deeper than --max-depth: {evidence}"),
+                "it is deeper than --max-depth".to_owned(),
                 vec![(Advice::MaxDepth, format!("`crawl resume DIR --max-depth {}`", hints.depth))],
             ),
             (_, Reason::Link(LinkOutcome::TooLong)) => (
