@@ -16,6 +16,7 @@ use whole_program::simweb::{Failure, Later, SimWeb};
 
 use crate::crawl::{Crawl, DELAY};
 use crate::hours::{site, web};
+use crate::statements::false_ones;
 
 const PROMISE: Promise = Promise {
     delay: DELAY,
@@ -72,6 +73,7 @@ async fn crawl(jumps: &[i64], rebooted: bool) {
     let log = sim.log();
     let mut wrong: Vec<String> = oracle::judge(&log, PROMISE).iter().map(ToString::to_string).collect();
     wrong.extend(crawl.audit(None));
+    wrong.extend(false_ones("a clock that jumps", &crawl, false));
     let first = wrong[..wrong.len().min(9)].join("\n");
     assert!(wrong.is_empty(), "{jumps:?}, rebooted {rebooted}: {} wrong:\n{first}", wrong.len());
     assert_eq!(sim.page_counts().len(), 120, "{jumps:?}");
@@ -120,6 +122,7 @@ async fn crawl_through(after: u64, jump: i64) -> BTreeMap<String, Vec<Duration>>
     let mut wrong: Vec<String> =
         oracle::judge(&log, Promise::delay(DELAY)).iter().map(ToString::to_string).collect();
     wrong.extend(crawl.audit(None));
+    wrong.extend(false_ones("a clock that jumps", &crawl, false));
     assert!(wrong.is_empty(), "{after} {jump}: {}", wrong[..wrong.len().min(9)].join("\n"));
     assert_eq!(sim.page_counts().len(), 100, "{after} {jump}");
     let mut asked: BTreeMap<String, Vec<Duration>> = BTreeMap::new();

@@ -12,6 +12,7 @@ use whole_program::request_log::Request;
 use whole_program::simweb::{SimWeb, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
+use crate::statements::false_ones;
 
 /// The log without what a process learnt in the time before its death and could not keep: such a request counts for the ordinary
 /// gap; a longer one that its answer asked for may have died with the process.
@@ -86,6 +87,8 @@ async fn crawl(seed: u64, step: u64, death: Death, archive: bool) -> usize {
     }
     let audit = crawl.audit(archive);
     assert!(audit.is_empty(), "seed {seed}, step {step}, {death:?}:\n{}", audit.join("\n"));
+    let wrong = false_ones(&format!("seed {seed}, step {step}, {death:?}"), &crawl, archive.is_some());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let counts = sim.page_counts();
     let asked: BTreeSet<String> = counts.keys().cloned().collect();
     assert_eq!(asked, truth.requested, "seed {seed}, step {step}, {death:?}");

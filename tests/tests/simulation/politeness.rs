@@ -14,6 +14,7 @@ use whole_program::simweb::{RobotsForm, SimWeb, Site, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
 use crate::hours;
+use crate::statements::false_ones;
 
 /// How many webs; `WHOLE_PROGRAM_SEEDS` sets another number, `WHOLE_PROGRAM_SEED` names a single one.
 pub(crate) fn seeds() -> std::ops::Range<u64> {
@@ -23,6 +24,9 @@ pub(crate) fn seeds() -> std::ops::Range<u64> {
         (None, count) => 0..count.unwrap_or(40),
     }
 }
+
+/// Webs of which every URL is explained where nothing says how many are crawled.
+const EXPLAINED: u64 = 2;
 
 /// Crawls the web of a seed and gives what is wrong with the crawl.
 async fn crawl(seed: u64, size: Size) -> Vec<String> {
@@ -64,6 +68,9 @@ async fn crawl(seed: u64, size: Size) -> Vec<String> {
         wrong.push(format!("seed {seed}: outside the scope: {request}"));
     }
     wrong.extend(crawl.audit(None).into_iter().map(|what| format!("seed {seed}: {what}")));
+    if seed < EXPLAINED || std::env::var_os("WHOLE_PROGRAM_SEEDS").is_some() {
+        wrong.extend(false_ones(&format!("seed {seed}"), &crawl, false));
+    }
     wrong
 }
 

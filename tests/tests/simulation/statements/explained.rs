@@ -17,6 +17,8 @@ pub(crate) struct Known<'a> {
     pub(crate) web: &'a Web,
     /// The settings of the last run.
     pub(crate) settings: &'a Settings,
+    /// Responses are archived.
+    pub(crate) is_archived: bool,
     /// Files that couldn't be read for the full-text index.
     pub(crate) unread: &'a BTreeSet<String>,
     /// Nothing of the web has changed since the first request.
@@ -727,7 +729,7 @@ impl<'a> Judge<'a> {
             ("archived", Directive::Noarchive),
         ] {
             let denied = page.asks(denial) || column == "archived" && page.asks(Directive::Noindex);
-            let is_off = column == "archived" && !self.known.settings.warc.enabled;
+            let is_off = column == "archived" && !self.known.is_archived;
             let is_done = row[column] == true;
             self.check(is_done != (denied || is_off), || {
                 format!("{column}: {is_done}, and {denial:?} is asked: {denied}")

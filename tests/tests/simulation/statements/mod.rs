@@ -22,6 +22,7 @@ use self::falsified::Falsified;
 use self::scenes::Scene;
 use self::tables::Tables;
 pub(crate) use self::tables::rows;
+use crate::crawl::Crawl;
 
 /// Webs that are crawled where nothing says how many.
 const WEBS: usize = 2;
@@ -62,7 +63,34 @@ impl Heard {
         is_same_web: bool,
         truth: Option<&Truth>,
     ) {
-        let crawl = &scene.crawl;
+        let (tables, picked) =
+            self.judge_stored(what, &scene.crawl, (is_same_web, scene.crawl.base.warc.enabled), truth);
+        for (advice, (story, words)) in picked {
+            if self.followed.get(&advice).is_some_and(|times| *times >= self.most) {
+                continue;
+            }
+            match Box::pin(advised::follow(advice, &words, &story, scene)).await {
+                Ok(true) => *self.followed.entry(advice).or_default() += 1,
+                Ok(false) => {}
+                Err(wrong) => {
+                    let about = tables.about(&story.url);
+                    self.wrong.push(format!(
+                        "{what}: {}: {} advises \"{words}\", which was done: {wrong}{about}",
+                        story.url, story.answer
+                    ));
+                }
+            }
+        }
+    }
+
+    /// As [`Heard::judge`], without doing what is advised: gives the tables, and of each kind of advice an explanation with its words.
+    fn judge_stored(
+        &mut self,
+        what: &str,
+        crawl: &Crawl<MemoryStore>,
+        (is_same_web, is_archived): (bool, bool),
+        truth: Option<&Truth>,
+    ) -> (Tables, BTreeMap<Advice, (Explanation, String)>) {
         let view = View::over(Arc::clone(&crawl.store)).expect("the store can be read").with_noindex(true);
         let tables = Tables::read(&view);
         self.falsified.begin();
@@ -74,7 +102,8 @@ impl Heard {
             String::from_utf8_lossy(&key[UNREAD.len()..]).into_owned()
         });
         let unread: BTreeSet<String> = unread.collect();
-        let known = Known { tables: &tables, web, settings: &settings, unread: &unread, is_same_web };
+        let known =
+            Known { tables: &tables, web, settings: &settings, is_archived, unread: &unread, is_same_web };
         let mut urls: BTreeSet<String> = tables.urls().into_iter().map(str::to_owned).collect();
         let paths = web
             .sites
@@ -98,7 +127,9 @@ impl Heard {
                 *self.advice.entry(*advice).or_default() += 1;
                 picked.entry(*advice).or_insert_with(|| (story.clone(), words.clone()));
             }
-            self.falsified.judge(&story, &known);
+            if self.most > 0 {
+                self.falsified.judge(&story, &known);
+            }
             for wrong in explained::judge(&story, &known) {
                 let about = tables.about(url.as_str());
                 self.wrong.push(format!("{what}: {url}: {wrong}\n  says: {}{about}", story.answer));
@@ -113,26 +144,11 @@ impl Heard {
         let (wrong, judged) = counted::coverage(&summary, &tables, truth, &asked);
         self.figures += judged;
         self.wrong.extend(wrong.into_iter().map(|wrong| format!("{what}: {wrong}")));
-        for (advice, (story, words)) in picked {
-            if self.followed.get(&advice).is_some_and(|times| *times >= self.most) {
-                continue;
-            }
-            match Box::pin(advised::follow(advice, &words, &story, scene)).await {
-                Ok(true) => *self.followed.entry(advice).or_default() += 1,
-                Ok(false) => {}
-                Err(wrong) => {
-                    let about = tables.about(&story.url);
-                    self.wrong.push(format!(
-                        "{what}: {}: {} advises \"{words}\", which was done: {wrong}{about}",
-                        story.url, story.answer
-                    ));
-                }
-            }
-        }
         for host in &summary.hosts {
             *self.coverage.entry(host.coverage).or_default() += 1;
             *self.hosts.entry(host.statement).or_default() += 1;
         }
+        (tables, picked)
     }
 
     /// Compares what the web server says with what the commands say.
@@ -157,6 +173,14 @@ impl Heard {
         let first: Vec<&str> = self.wrong.iter().take(SHOWN).map(String::as_str).collect();
         assert!(self.wrong.is_empty(), "{} statements are false:\n{}", self.wrong.len(), first.join("\n"));
     }
+}
+
+/// What is false of what is said about a crawl of the web as it is; what is advised isn't done.
+pub(crate) fn false_ones(what: &str, crawl: &Crawl<MemoryStore>, is_archived: bool) -> Vec<String> {
+    let mut heard = Heard::default();
+    heard.judge_stored(what, crawl, (true, is_archived), None);
+    assert!(!heard.statements.is_empty(), "{what}: nothing is said");
+    heard.wrong
 }
 
 /// A copy of what is stored.

@@ -139,7 +139,7 @@ fn has_urls_that_crashed(database: &Address, runs: u64) -> anyhow::Result<bool> 
     let views = crate::database::snapshot_views(database)?;
     let summary =
         crawler::view::summary_of(&views, false, runs).map_err(|error| crate::exit::view_error(&error))?;
-    Ok(summary.sitemaps_crashed > 0 || summary.skipped.iter().any(|reason| reason.what == CRASHED))
+    Ok(summary.sitemaps_crashed > 0 || summary.errors.contains_key(CRASHED))
 }
 
 fn progress(figures: &Figures) -> String {
