@@ -106,15 +106,17 @@ def spans(paragraph):
 class Place:
     """A working directory of one document, with copies of a crawl under the names that documents use."""
 
-    def __init__(self, source, site, running, bin_dir):
+    def __init__(self, source, site, running, bin_dir, text):
         self.source, self.site, self.running = source, site, running
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
         env = {k: v for k, v in os.environ.items() if not k.startswith("CRAWL_")}
         self.env = env | {"PAGER": "", "NO_COLOR": "1", "PATH": f"{bin_dir}:{os.environ['PATH']}", "HOME": str(self.path)}
         (self.path / ".local/share/bash-completion/completions").mkdir(parents=True)
-        for name in ("crawl-data", "study", "DIR", "SPRING", "AUTUMN"):
-            shutil.copytree(source.path, self.path / name)
+        # `crawl diff DIR1 DIR2` has the last two. Of a large crawl each copy takes its space.
+        for name, words in {"crawl-data": "", "study": "study", "DIR": "DIR", "SPRING": "SPRING|DIR1", "AUTUMN": "AUTUMN|DIR2"}.items():
+            if re.search(words, text):
+                shutil.copytree(source.path, self.path / name)
         (self.path / "urls.txt").write_text(f"{site.url}\n")
         (self.path / "robots.txt").write_text("User-agent: *\nDisallow: /private\n")
         (self.path / "page.html").write_text('<meta name="robots" content="noindex"><a href="/a">a</a>')
@@ -172,7 +174,7 @@ class Site:
 
     def __init__(self, folder):
         self.letter = folder / "site/letters/1891.html"
-        self.changes = 0
+        self.changes, self.lock = 0, threading.Lock()
         shutil.copytree(ROOT / "docs/tutorial/site", folder / "site")
         handler = functools.partial(Held, directory=str(folder / "site"))
         self.url, held = (self.serve(address, handler) for address in ("127.0.0.1", "127.0.0.2"))
@@ -186,9 +188,13 @@ class Site:
 
     def change(self):
         """Time passes: one page is another one for the next crawl."""
-        self.changes += 1
-        text = self.letter.read_text(encoding="utf-8")
-        self.letter.write_text(text.replace("</body>", f"<p>Added {self.changes}.</p></body>"), encoding="utf-8")
+        with self.lock:
+            self.changes += 1
+            text = self.letter.read_text(encoding="utf-8")
+            new = self.letter.with_suffix(".new")
+            new.write_text(text.replace("</body>", f"<p>Added {self.changes}.</p></body>"), encoding="utf-8")
+            # Whoever fetches it meanwhile gets the one or the other.
+            new.replace(self.letter)
 
 
 def substituted(text, kind, place):
@@ -318,7 +324,7 @@ def forms(shown, output):
     """Whether each line that the document shows has a line of its form in the output, in any order, since two streams are read."""
 
     def form(line):
-        for pattern, name in docs_commands.VARIABLE + [(r"\bhttps?://\S+", "URL"), (r"\b(www\.example\.org|127\.0\.0\.\d)(:\d+)?\b", "HOST"), (r"\d+(\.\d+)?", "N")]:
+        for pattern, name in docs_commands.VARIABLE + [(r"\bhttps?://\S+", "URL"), (r"[\d.]+ ([KM]i)?B\b", "SIZE"), (r"\b(www\.example\.org|127\.0\.0\.\d)(:\d+)?\b", "HOST"), (r"\d+(\.\d+)?", "N")]:
             line = re.sub(pattern, name, line)
         return line.split()
 
@@ -409,7 +415,7 @@ def run_document(path, name, source, site, running, bin_dir, columns):
     if path == docs_commands.TUTORIAL or path.name == "cluster.md":
         skipped["a cluster" if path.name == "cluster.md" else "the tutorial, run as a whole"] += sum(1 for cell in found if cell[1] == "block")
         return run, skipped, bad
-    place = Place(source, site, running, bin_dir)
+    place = Place(source, site, running, bin_dir, path.read_text(encoding="utf-8"))
     try:
         for number, kind, text, shown in found:
             try:
