@@ -117,7 +117,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// Writes the line.
+    /// Writes it as a line of robots.txt, without its end.
     pub fn line(&self) -> String {
         format!("{}: {}", if self.allow { "Allow" } else { "Disallow" }, self.pattern)
     }

@@ -8,30 +8,34 @@
 mod bodies;
 mod discovered;
 mod earlier;
+mod error;
 mod recent;
 mod seals;
+mod under_way;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
 
 use self::bodies::{Bodies, Known};
 pub(crate) use self::discovered::failure_metadata;
 pub use self::earlier::{EarlierBodies, EarlierError};
+pub use self::error::CommitError;
 pub use self::recent::RecentBodies;
 use self::seals::Seals;
+use self::under_way::Rest;
+pub use self::under_way::{Begun, UnderWay, Unsynced};
 use crate::cdxj::Rotation;
 use crate::encoded::json;
 use crate::extract::MainText;
 use crate::frontier::HostId;
-use crate::ledger::{self, Ledger};
+use crate::ledger::Ledger;
 use crate::page_store::{self, Change, PageWriter};
 use crate::record::{
-    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind,
-    Withdrawal, decode_links, encode_links, withhold_links,
+    Archived, Decision, LinkRecord, PageRecord, RobotsRecord, SiteFileRecord, StoredKind, Withdrawal,
+    decode_links, encode_links, withhold_links,
 };
 use crate::store::{Durability, Store, StoreError, Tree, Write, Writing};
 use crate::url::Fingerprint;
@@ -217,51 +221,6 @@ pub struct Batch {
     pub archive_synced: Option<Position>,
 }
 
-/// What is written and survives the end of the process, but not a power cut before it is synced.
-#[derive(Debug, Clone, Default)]
-pub struct Unsynced {
-    /// The end of the archive, if there is one that isn't synced.
-    pub(crate) archive: Option<warc::Unsynced>,
-}
-
-impl Unsynced {
-    /// Syncs it, and all that was written before it: the archive, and the database. Returns how far the archive is synced.
-    pub fn sync<S: Store>(&self, store: &S) -> Result<Option<Position>, CommitError> {
-        let end = self.archive.as_ref().map(warc::Unsynced::sync).transpose()?.cloned();
-        store.sync()?;
-        Ok(end)
-    }
-}
-
-/// Why a commit failed. Nothing of it is acknowledged.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommitError {
-    /// The database.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The archive.
-    #[error("the archive can't be written")]
-    Warc(#[from] warc::Error),
-    /// A record of our own can't be packed or read.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The full-text index.
-    #[error(
-        "the full-text index can't be written; `crawl resume` continues the crawl, and `crawl index DIR` rebuilds the index"
-    )]
-    Index(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The bodies of earlier crawls.
-    #[error(transparent)]
-    Earlier(#[from] EarlierError),
-    /// An entry of the ledger can't be written.
-    #[error(transparent)]
-    Ledger(#[from] ledger::LedgerError),
-    /// As above, JSON.
-    #[error("a record can't be written")]
-    Json(#[from] serde_json::Error),
-}
-
 impl CommitError {
     /// Whether what was appended to the archive may not have come to the disk.
     pub(crate) fn is_of_archive_sync(&self) -> bool {
@@ -300,43 +259,6 @@ pub struct Committer<S> {
     ledger: Ledger,
     pages: PageWriter,
     index: Option<Box<dyn Indexer>>,
-}
-
-/// What remains of a batch that is being written: versions of files stay in memory until they are in the store.
-#[derive(Debug)]
-struct Rest {
-    robots: Vec<Arc<RobotsRecord>>,
-    site_files: Vec<Arc<SiteFileRecord>>,
-    withdrawals: Vec<Withdrawal>,
-    held: Vec<BacklogBytes>,
-}
-
-/// A batch whose writes the store has.
-#[derive(Debug)]
-pub enum Begun {
-    /// They are written; what [`Committer::write`] returns.
-    Written(Option<Unsynced>),
-    /// Their outcome comes later.
-    UnderWay(UnderWay),
-}
-
-/// A batch that is being written.
-#[derive(Debug)]
-pub struct UnderWay {
-    outcome: oneshot::Receiver<Result<(), StoreError>>,
-    rest: Rest,
-}
-
-impl UnderWay {
-    /// Waits for the outcome, and does what remains, which takes no time: a store whose outcome comes later leaves no file of the archive to be synced
-    /// then, and has no index. Returns what [`Committer::write`] does.
-    pub async fn finish<S: Store>(
-        self,
-        committer: &mut Committer<S>,
-    ) -> Result<Option<Unsynced>, CommitError> {
-        self.outcome.await.map_err(|_| StoreError::Stopped)??;
-        committer.finish(Durability::PowerCut, self.rest)
-    }
 }
 
 /// Key of `meta` that says: the database holds content in its free space that was withdrawn.

@@ -125,9 +125,9 @@ pub enum MigrateError {
         "partitions of {address} have records of format {found}, made by a newer version of crawl: use that one"
     )]
     Newer {
-        /// The database.
+        /// The database that has them.
         address: String,
-        /// The format.
+        /// The number of their format, as stored.
         found: String,
     },
 }
@@ -135,7 +135,7 @@ pub enum MigrateError {
 /// What was done to a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigratedDatabase {
-    /// Where it is.
+    /// Its name and server, as messages have them.
     pub address: String,
     /// The format that its tables had.
     pub from: i32,

@@ -226,7 +226,7 @@ pub enum ClusterError {
         address: String,
         /// What was found.
         found: i32,
-        /// What helps.
+        /// What the user can do, as the end of the message.
         next: &'static str,
     },
     /// The database took longer than [`ANSWER`] to answer.

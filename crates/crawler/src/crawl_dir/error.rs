@@ -64,12 +64,12 @@ pub enum DirError {
         /// Where to, and when.
         to: String,
     },
-    /// The system refused.
+    /// The system refused to open, create, lock or list it.
     #[error("can't {action} {}", .path.display())]
     Io {
         /// What was tried.
         action: &'static str,
-        /// On what.
+        /// The file or directory that it was refused for.
         path: PathBuf,
         /// The system's words.
         source: io::Error,

@@ -26,7 +26,7 @@ const LEAST: usize = 16;
 /// An engine's part of all that.
 #[derive(Debug)]
 pub struct Portions {
-    /// Of the frontiers.
+    /// Hosts, known URLs and chunks of queues that its frontier may hold.
     pub frontier: FrontierPortions,
     remembered: Portion,
     urls: Portion,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::seed::{refused_seed, unusable_line};
+use super::seed::{admit_seed, unusable_line};
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::engine::LOST;
 use crate::error_kind::ErrorKind;
-use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl, stored_queue};
+use crate::frontier::{Admitted, Frontier, FrontierLimits, QueuedUrl, stored_queue};
 use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
@@ -135,17 +135,17 @@ pub(crate) fn seeds<S: Store>(
         if !wanted.remove(&seed.fingerprint(&key)) {
             continue;
         }
-        if let Some(refused) = refused_seed(scope, seed, now) {
-            totals.skipped += 1;
-            decisions.push(refused);
-            continue;
-        }
-        let host = frontier.host_id(seed.host())?;
-        let item = QueuedUrl::seed(seed);
-        let print = seed.fingerprint(&key);
-        if frontier.admit(host, print, item.clone(), Priority::First, true)? == Admitted::Seen {
-            frontier.load(host)?;
-            frontier.requeue(host, item);
+        match admit_seed(&mut frontier, scope, seed, &key, now)? {
+            Err(refused) => {
+                totals.skipped += 1;
+                decisions.push(refused);
+            }
+            Ok(Admitted::Seen) => {
+                let host = frontier.host_id(seed.host())?;
+                frontier.load(host)?;
+                frontier.requeue(host, QueuedUrl::seed(seed));
+            }
+            Ok(_) => {}
         }
     }
     decisions.extend(unusable.iter().map(|bad| unusable_line(bad, now)));

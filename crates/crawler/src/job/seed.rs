@@ -26,6 +26,22 @@ pub struct QueuedSeeds {
     pub refused: u64,
 }
 
+/// Queues a seed that the frontier doesn't know; gives the decision where the scope refuses it.
+pub(super) fn admit_seed<S: Store>(
+    frontier: &mut Frontier<S>,
+    scope: &Scope,
+    seed: &CrawlUrl,
+    key: &FingerprintKey,
+    now: Timestamp,
+) -> Result<Result<Admitted, Decision>, CommitError> {
+    if let Some(refused) = refused_seed(scope, seed, now) {
+        return Ok(Err(refused));
+    }
+    let host = frontier.host_id(seed.host())?;
+    let item = QueuedUrl::seed(seed);
+    Ok(Ok(frontier.admit(host, seed.fingerprint(key), item, Priority::First, true)?))
+}
+
 /// Queues the seeds, enters the lines of the seed file that can't be used, and commits. `scope` must know the seeds already.
 pub fn queue_seeds<S: Store>(
     store: &Arc<S>,
@@ -41,16 +57,13 @@ pub fn queue_seeds<S: Store>(
     let mut result = QueuedSeeds::default();
     let mut decisions = Vec::new();
     for url in seeds {
-        if let Some(refused) = refused_seed(scope, url, now) {
-            result.refused += 1;
-            decisions.push(refused);
-            continue;
-        }
-        let host = frontier.host_id(url.host())?;
-        let seed = QueuedUrl::seed(url);
-        match frontier.admit(host, url.fingerprint(&key), seed, Priority::First, true)? {
-            Admitted::Seen => result.repeated += 1,
-            _ => result.queued += 1,
+        match admit_seed(&mut frontier, scope, url, &key, now)? {
+            Err(refused) => {
+                result.refused += 1;
+                decisions.push(refused);
+            }
+            Ok(Admitted::Seen) => result.repeated += 1,
+            Ok(_) => result.queued += 1,
         }
     }
     decisions.extend(unusable.iter().map(|bad| unusable_line(bad, now)));
@@ -62,7 +75,7 @@ pub fn queue_seeds<S: Store>(
 }
 
 /// The entry of a seed that the scope excludes, if it does.
-pub(super) fn refused_seed(scope: &Scope, url: &CrawlUrl, now: Timestamp) -> Option<Decision> {
+fn refused_seed(scope: &Scope, url: &CrawlUrl, now: Timestamp) -> Option<Decision> {
     let outcome = scope.judge(url, 0)?;
     Some(Decision {
         at: now,

@@ -79,14 +79,14 @@ pub enum CopyError {
         /// Bytes that this user may still write there.
         free: u64,
     },
-    /// The system refused.
+    /// The system refused to read, create or write a file of the copy.
     #[error("{} can't be written, so its database has to be copied to be read, and that failed: can't {action} {}", .root.display(), .path.display())]
     Io {
         /// The directory of the crawl.
         root: PathBuf,
         /// What was tried.
         action: &'static str,
-        /// On what.
+        /// The file or directory that it was refused for.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -107,7 +107,7 @@ impl Place {
         self.dir.path()
     }
 
-    /// The copy.
+    /// The directory that the copy of `db/` has.
     pub(super) fn database(&self) -> PathBuf {
         self.path().join("db")
     }

@@ -208,7 +208,7 @@ pub enum Durability {
 /// The outcome of a write that may be under way.
 #[derive(Debug)]
 pub enum Writing {
-    /// It is over.
+    /// The store has written it, or failed, before it returned.
     Over(Result<Durability, StoreError>),
     /// The outcome comes later, unless who writes is gone; what is written survives a power cut then.
     UnderWay(oneshot::Receiver<Result<(), StoreError>>),

@@ -37,7 +37,7 @@ pub struct Activity {
     pub delays: Vec<Counted>,
     /// How often hosts were paused, by reason (`retry-after`, `back-off` ...), the most frequent first.
     pub pauses: Vec<Counted>,
-    /// Responses by status.
+    /// Number of responses for each status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Requests without a response.
     pub unanswered: u64,
@@ -52,7 +52,7 @@ pub struct Activity {
 /// A delay that the user set while the crawl ran, by `crawl set`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayOrder {
-    /// When.
+    /// The time at which it was set (UTC).
     pub at: Moment,
     /// For which host; none: for every host.
     pub host: Option<String>,

@@ -55,13 +55,13 @@ pub enum HostStatement {
     Stopped,
     /// URLs remain, and the crawl runs or was killed.
     Unended,
-    /// URLs remain.
+    /// URLs remain for no reason that is on record.
     Remaining,
     /// Nothing remains but what ended a process.
     Crashed,
     /// Nothing remains but what limits keep out.
     WithinLimits,
-    /// Nothing remains.
+    /// Nothing remains, and no limit kept anything out.
     Whole,
 }
 

@@ -12,13 +12,13 @@ use crate::store::{Store, StoreError, Tree};
 pub struct RunFigures {
     /// Its number, from 1.
     pub run: u64,
-    /// When it began.
+    /// Its beginning by the ledger, in UTC.
     pub started: Moment,
     /// When it ended; none of a run that was killed, or goes on.
     pub ended: Option<Moment>,
     /// How it ended: `complete`, `limit`, `interrupted` or `forced`.
     pub end: Option<String>,
-    /// Requests sent.
+    /// Requests sent, those for robots.txt included.
     pub requests: u64,
     /// The delay as it was set, in seconds (`pace.delay`); none where the settings aren't on record.
     pub delay: Option<f64>,

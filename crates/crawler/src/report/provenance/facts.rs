@@ -39,7 +39,7 @@ pub(super) struct Facts {
     pub(super) runs: u64,
     pub(super) seeds: Vec<String>,
     pub(super) unusable_seeds: u64,
-    /// Sentences.
+    /// Which URLs belong to the crawl, as a sentence for each value that a run had.
     pub(super) scope: String,
     pub(super) pace: String,
     pub(super) dialect: String,
