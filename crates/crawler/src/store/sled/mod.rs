@@ -141,9 +141,10 @@ impl SledStore {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
         if sealed.bytes > bytes(&path.join("db"), path)? {
-            // sled may have freed space, or somebody truncated the file. To find out, a copy is opened: opening changes files.
+            // sled may have freed space, or somebody truncated the file. To find out, a copy is read: opening changes files.
             let copy = Self::open_copy(path)?;
             copy.lacks(sealed)?.map_or(Ok(()), |lack| Err(damaged(path, &lack)))?;
+            copy.read_all()?;
         }
         let store = Self::open_with(path, CACHE_CAPACITY)?;
         match store.lacks(sealed)? {
@@ -195,8 +196,14 @@ impl SledStore {
             StoreError::Damaged { detail, .. } => damaged(path, &detail),
             error => error,
         })?;
+        path.clone_into(&mut copy.path);
         copy.place = Some(place);
         Ok(copy)
+    }
+
+    /// Reads every entry. The newest commits may be at the start of a truncated file, which then lacks older entries.
+    fn read_all(&self) -> Result<(), StoreError> {
+        Tree::ALL.into_iter().try_for_each(|tree| self.scan(tree, b"").try_for_each(|pair| pair.map(drop)))
     }
 
     /// Opens a database as well as sled can, whatever it lacks: what `crawl repair` does with a copy.

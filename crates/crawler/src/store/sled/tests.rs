@@ -88,6 +88,49 @@ fn a_cut_file_is_refused_and_not_touched() {
 }
 
 #[test]
+fn a_file_that_lacks_its_last_segment_is_refused_or_whole_wherever_the_newest_commits_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = dir.path().join("whole");
+    let page = |n: u32, byte: u8| Write::put(Tree::Pages, n.to_be_bytes(), vec![byte; 3_000]);
+    let store = SledStore::create(&whole).unwrap();
+    store.commit(vec![Write::put(Tree::Meta, "format", "1")]).unwrap();
+    for n in 0..400 {
+        store.commit(vec![page(n, 0)]).unwrap();
+    }
+    drop(store);
+    let (mut found_whole, mut refused) = (0, 0);
+    for round in 1..=6 {
+        // sled reuses the space of what is replaced: the newest commits wander through the file.
+        let store = SledStore::open(&whole).unwrap();
+        for n in 0..40 {
+            store.commit(vec![page(n, round)]).unwrap();
+        }
+        drop(store);
+        let length = fs::metadata(whole.join("db")).unwrap().len();
+        for step in 1..8 {
+            let path = dir.path().join("cut");
+            copy_database(&whole, &path).unwrap();
+            let file = fs::File::options().write(true).open(path.join("db")).unwrap();
+            file.set_len(length - step * SEGMENT_SIZE as u64 / 8).unwrap();
+            match SledStore::open(&path) {
+                Ok(store) => {
+                    let pages = store.scan(Tree::Pages, &[]).collect::<Result<Vec<_>, _>>().unwrap();
+                    assert_eq!((pages.len(), store.commits()), (400, 401 + 40 * u64::from(round)));
+                    found_whole += 1;
+                }
+                Err(StoreError::Damaged { path: named, .. }) => {
+                    assert_eq!(named, path, "the copy that was read isn't named");
+                    refused += 1;
+                }
+                Err(error) => panic!("{error}"),
+            }
+            fs::remove_dir_all(path).unwrap();
+        }
+    }
+    assert!(found_whole > 0 && refused > 0, "{found_whole} whole, {refused} refused");
+}
+
+#[test]
 fn lost_commits_are_noticed_although_sled_opens() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
