@@ -456,12 +456,12 @@ fn a_blocked_address_is_opened_by_the_option_that_is_named() {
     scene.server.change("a.test", "/", html(&format!("<a href={url}>local</a>")));
     scene.crawl().args(["--scope", "any"]).run();
     assert_eq!(fate(&scene, &url), "failed");
-    let answer = says(&scene, &url, "`crawl recrawl DIR --older-than 0s --allow-net 127.0.0.1/32`");
+    let answer = says(&scene, &url, "`crawl resume DIR --allow-net 127.0.0.1/32`");
     assert!(
         answer.starts_with("not fetched: no connection was made: 127.0.0.1 is a loopback address"),
         "{answer}"
     );
-    scene.resume().args(["--revisit", "0s", "--allow-net", "127.0.0.1/32"]).run();
+    scene.resume().args(["--allow-net", "127.0.0.1/32"]).run();
     assert_ne!(fate(&scene, &url), "failed");
 }
 

@@ -8,7 +8,7 @@ pub fn text(text: &str) -> String {
     let text = clean(text);
     let text = text.trim();
     let mut escaped = String::with_capacity(text.len() + 16);
-    // A list item with a number: digits, then `.` or `)`.
+    // A list item with a number: digits, then `.` or `)`, then a blank or the end (CommonMark, section 5.2).
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     for (at, c) in text.char_indices() {
         let begins_markup = match c {
@@ -16,7 +16,9 @@ pub fn text(text: &str) -> String {
             '_' => !is_in_word(text, at),
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '!' => true,
             '-' | '+' | '=' => at == 0,
-            '.' | ')' if digits > 0 && at == digits => true,
+            '.' | ')' if digits > 0 && at == digits => {
+                text[at + 1..].chars().next().is_none_or(char::is_whitespace)
+            }
             _ => false,
         };
         if begins_markup {
@@ -75,6 +77,8 @@ mod tests {
             ("1. item", r"1\. item"),
             ("12) item", r"12\) item"),
             ("version 1.2-3", "version 1.2-3"),
+            ("0.1.0", "0.1.0"),
+            ("7.", r"7\."),
             ("a | b", r"a \| b"),
             ("==", r"\=="),
             ("two\n\n# lines\u{202e}\u{1b}[2J", r"two  \# lines"),

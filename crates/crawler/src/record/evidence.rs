@@ -281,7 +281,7 @@ impl fmt::Display for Evidence {
         parts.extend(
             self.pause.as_ref().map(|pause| format!("{} s ({})", seconds(pause.length), pause.reason)),
         );
-        parts.extend(self.robots.as_ref().map(RobotsEvidence::to_string));
+        parts.extend(self.robots.as_ref().filter(|robots| robots.is_known()).map(RobotsEvidence::to_string));
         parts.extend(self.effects.as_ref().map(EffectsTaken::to_string));
         parts.extend(self.request.as_ref().map(RequestMade::to_string));
         f.write_str(&parts.join("; "))

@@ -23,6 +23,13 @@ pub struct RobotsEvidence {
     pub digest: Option<String>,
 }
 
+impl RobotsEvidence {
+    /// Whether it says anything: a request may have failed before a robots.txt was asked.
+    pub(crate) fn is_known(&self) -> bool {
+        self.line.is_some() || !self.reason.is_empty()
+    }
+}
+
 impl fmt::Display for RobotsEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, rule, group, dialect, reason, .. } = self;

@@ -151,6 +151,20 @@ pub enum Event {
     Local(FetchError),
 }
 
+impl Event {
+    /// The status of a response that wasn't read to its end.
+    pub(crate) fn status_of_unfinished(&self) -> Option<u16> {
+        match self {
+            Self::Unwanted(answer) => Some(answer.status),
+            Self::Failed(error, _) | Self::RobotsAgain(error) => error.status,
+            Self::Head(answer) => answer.failure.as_ref()?.status,
+            Self::SiteFile(answer) => answer.failure.as_ref()?.status,
+            _ => None,
+        }
+        .filter(|status| *status > 0)
+    }
+}
+
 /// A response that isn't wanted.
 #[derive(Debug)]
 pub struct UnwantedAnswer {

@@ -182,6 +182,7 @@ struct Settling<'a> {
 impl<'a> Settling<'a> {
     fn new(lease: &'a Lease, outcome: &Outcome, facts: Facts, rules: &'a Rules) -> Self {
         let request = outcome.request.map(|Requested { started, ended, bytes, status, address, .. }| {
+            let status = status.or_else(|| outcome.event.status_of_unfinished());
             RequestMade::new(started, ended, status, bytes, lease.state.waited).with_address(address)
         });
         Self {

@@ -145,13 +145,9 @@ impl Explanation {
             self.say(Statement::Blocked, format!("not fetched: no connection was made: {detail}"));
             match net_to_allow(detail) {
                 Some(net) => {
-                    let command = format!("`crawl recrawl DIR --older-than 0s --allow-net {net}`");
-                    self.may(Advice::AllowNet, command);
+                    self.may(Advice::AllowNet, format!("`crawl resume DIR --allow-net {net}`"));
                 }
-                None => self.may(
-                    Advice::Resolve,
-                    "`crawl recrawl DIR --older-than 0s --resolve` with a rule for its host",
-                ),
+                None => self.may(Advice::Resolve, "`crawl resume DIR --resolve` with a rule for its host"),
             }
             return;
         }

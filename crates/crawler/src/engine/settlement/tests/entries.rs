@@ -159,6 +159,33 @@ fn an_answer_for_a_sitemap_is_judged_by_its_status_and_what_is_its_hosts_says_no
 }
 
 #[test]
+fn a_request_whose_response_was_not_read_to_its_end_has_its_status() {
+    let mut error = FetchError::new(ErrorKind::Timeout, "the body took too long");
+    (error.connected, error.status) = (true, Some(206));
+    let unwanted = UnwantedAnswer {
+        is_limit: false,
+        status: 200,
+        words: "application/zip".to_owned(),
+        robots: RobotsEvidence::default(),
+    };
+    for (event, status) in [
+        (Event::Unwanted(unwanted), Some(200)),
+        (Event::Failed(error, RobotsEvidence::default()), Some(206)),
+        (Event::Failed(FetchError::new(ErrorKind::Timeout, "nothing"), RobotsEvidence::default()), None),
+    ] {
+        let settled = settled(Work::Visit(item(0)), outcome(Some(asked(None)), event));
+        let of_request = |entered: &Entered| entered.decision.evidence.request.clone();
+        let made = settled.entries.iter().find_map(of_request).expect("a request");
+        for entered in &settled.entries {
+            let evidence = entered.decision.evidence.to_string();
+            assert!(!evidence.contains("(hardened)"), "nothing is known of robots.txt: {evidence}");
+        }
+        assert_eq!(made.status, status);
+        assert_eq!(made.to_string().contains("no response"), status.is_none(), "{made}");
+    }
+}
+
+#[test]
 fn a_host_that_is_too_slow_is_the_one_that_is_named() {
     let asked = Delay { length: secs(900), why: DelayReason::CrawlDelay };
     // Its robots.txt was asked for at another host.
