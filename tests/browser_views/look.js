@@ -2,8 +2,8 @@
 //
 //   node look.js CHROMIUM BASE_URL PORT_OF_THE_SITES SCREENSHOTS [REPORT.html]
 //
-// A finding is an error or warning in the console, a request to another place, a page that scrolls sideways, a rule of axe-core that isn't
-// kept, a heading that is missing. Exit code 1 where there is one.
+// A finding is an error or warning in the console, a request to another place, a page that scrolls sideways, a table higher than two
+// screens, a rule of axe-core that isn't kept, a heading that is missing. Exit code 1 where there is one.
 'use strict';
 const fs = require('fs');
 const os = require('os');
@@ -14,6 +14,9 @@ const [executablePath, base, sites, shots, report] = process.argv.slice(2);
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const encode = encodeURIComponent;
 const a = `http://a.test:${sites}/`;
+
+// Height of a screen in pixels.
+const HEIGHT = 900;
 
 // Path, and the status where it isn't 200.
 const views = {
@@ -74,7 +77,7 @@ async function look(browser, name, url, status, scheme, width) {
     if (!place.startsWith('http://127.0.0.1:') && !place.startsWith('file:') && !place.startsWith('data:')) find(where, `asks for ${place}`);
   });
   await page.emulateMedia({ colorScheme: scheme });
-  await page.setViewportSize({ width, height: 900 });
+  await page.setViewportSize({ width, height: HEIGHT });
   const answer = await page.goto(url, { waitUntil: 'load' });
   if (answer && answer.status() !== status && !url.startsWith('file:')) find(where, `status ${answer.status()}`);
   await page.waitForTimeout(name === 'overview' ? 1500 : 150);
@@ -82,6 +85,8 @@ async function look(browser, name, url, status, scheme, width) {
   if (/^run$/.test(await page.title())) find(where, 'a script of the crawl ran');
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (wide > 0) find(where, `scrolls sideways by ${wide} px`);
+  const high = await page.evaluate(() => document.documentElement.scrollHeight);
+  if (width === 375 && new URL(url).pathname.startsWith('/table/') && high > 2 * HEIGHT) find(where, `a table of ${high} px: it has to scroll by itself`);
   await page.screenshot({ path: path.join(shots, `${name}-${scheme}-${width}.png`), fullPage: true });
   await accessibility(browser, page, where);
   await page.close();
