@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crawler::extract::{ExtractInput, ExtractLimits, style_sheet};
+use page::extract::{ExtractInput, ExtractLimits, style_sheet};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crawler::extract::{HowMany, SelectLimits, SelectRule, Take, select};
+use page::extract::{HowMany, SelectLimits, SelectRule, Take, select};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

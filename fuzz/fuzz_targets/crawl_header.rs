@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use crawler::extract::{ExtractInput, ExtractLimits, extract};
-use crawler::url::CrawlUrl;
+use page::extract::{ExtractInput, ExtractLimits, extract};
+use page::url::CrawlUrl;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use crawler::sitemap::{SitemapLimits, read};
+use page::sitemap::{SitemapLimits, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

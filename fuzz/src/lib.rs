@@ -16,7 +16,7 @@ pub fn in_small_stack(parser: impl FnOnce() + Send) {
 /// Reads a response as a crawl with `--index` and `--resources` does, and checks the bounds of what is kept.
 #[cfg(feature = "crawler")]
 pub fn read_page(content_type: &str, body: &[u8]) {
-    use crawler::extract::{Document, ExtractInput, ExtractLimits, JSON_LD_BLOCK, other_main_text, read};
+    use page::extract::{Document, ExtractInput, ExtractLimits, JSON_LD_BLOCK, other_main_text, read};
 
     let limits =
         ExtractLimits { text_bytes: 1000, title_bytes: 40, metas: 20, links: 50, ..ExtractLimits::default() };
@@ -44,7 +44,7 @@ pub fn read_page(content_type: &str, body: &[u8]) {
     assert!(page.json_ld.iter().all(|json| serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok()));
     for link in &page.links {
         if let Ok(target) = &link.target {
-            assert_eq!(crawler::url::CrawlUrl::parse(target.as_str()).as_ref(), Ok(target));
+            assert_eq!(page::url::CrawlUrl::parse(target.as_str()).as_ref(), Ok(target));
         }
     }
     // What forbids is never taken back by what follows: other readings only restrict.

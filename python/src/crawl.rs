@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::live::Copies;
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
-use crawler::url::CrawlUrl;
+use page::url::CrawlUrl;
 use crawler::view::{Table as Name, TableFormat, ViewError, write_rows};
 use jiff::Timestamp;
 use pyo3::IntoPyObjectExt as _;
@@ -126,7 +126,7 @@ impl Crawl {
         }
         py.detach(|| {
             let found: Result<Found, _> =
-                Search::open(root).and_then(|index| index.find(query, crawler::clock::wall()));
+                Search::open(root).and_then(|index| index.find(query, page::clock::wall()));
             let mut lines = Vec::new();
             found.map_err(|error| of_search(&error))?.write_json(&mut lines).map_err(written)?;
             Ok(lines)

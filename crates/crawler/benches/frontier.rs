@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::clock::Now;
 use crawler::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl, Settlement};
 use crawler::pace::{Delay, DelayReason};
 use crawler::store::{MemoryStore, Store};
-use crawler::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::Timestamp;
+use page::clock::Now;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 const KEY: FingerprintKey = FingerprintKey::new([9; 16]);
 const HOSTS: usize = 100;

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crawler::clock::Clock;
 use crawler::config::Settings;
 use crawler::search::{PagesInMemory, Request, Search};
 use crawler::view::View;
+use page::clock::Clock;
 
 use shared::disk;
 

@@ -9,11 +9,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::clock::{Clock, Now};
 use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl};
 use crawler::pace::{Delay, DelayReason};
 use crawler::store::{SledStore, Store, Tree, Write};
-use crawler::url::{CrawlUrl, FingerprintKey};
+use page::clock::{Clock, Now};
+use page::url::{CrawlUrl, FingerprintKey};
 
 use shared::disk;
 

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crawler::clock::{Clock, Now};
 use crawler::commit::{Batch, Committer, SettledPage, Totals};
 use crawler::config::{Record, Settings, to_toml};
 use crawler::frontier::{
@@ -28,8 +27,9 @@ use crawler::record::{
     RobotsEvidence, RobotsRecord,
 };
 use crawler::store::{SledStore, Store, Tree, Write};
-use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::warc::{Exchange, WarcInfo, encode};
+use page::clock::{Clock, Now};
+use page::url::{CrawlUrl, FingerprintKey};
 
 use shared::disk;
 

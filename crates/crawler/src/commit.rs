@@ -29,7 +29,6 @@ use self::under_way::Rest;
 pub use self::under_way::{Begun, UnderWay, Unsynced};
 use crate::cdxj::Rotation;
 use crate::encoded::json;
-use crate::extract::MainText;
 use crate::frontier::HostId;
 use crate::ledger::Ledger;
 use crate::page_store::{self, Change, PageWriter};
@@ -38,9 +37,10 @@ use crate::record::{
     decode_links, encode_links, withhold_links,
 };
 use crate::store::{Durability, Store, StoreError, Tree, Write, Writing};
-use crate::url::Fingerprint;
 use crate::visit::BacklogBytes;
 use crate::warc::{self, Encoded, Location, Metadata, Position, WarcInfo, WarcWriter, WrittenFile};
+use page::extract::MainText;
+use page::url::Fingerprint;
 
 /// What the crawl counted, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

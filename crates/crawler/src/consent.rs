@@ -26,7 +26,7 @@ use crate::origin_cache::{Kind, OriginCache};
 use crate::record::{RobotsAccess, RobotsConsent, SiteFile, SiteFileRecord, Uncommitted};
 use crate::robots_cache::Entry;
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Origin};
+use page::url::{CrawlUrl, Origin};
 
 /// Redirects that are followed, within the origin.
 const HOPS: u8 = 5;

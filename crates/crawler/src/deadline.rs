@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::clock;
+use page::clock;
 
 /// The end of a worker's lease of hosts, on the machine's clock since boot, which nobody sets and which goes on while the machine sleeps. All
 /// copies are one deadline.

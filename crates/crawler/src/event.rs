@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::commit::Totals;
 use crate::pace::DelayReason;
 use crate::record::{Decision, RobotsEvidence};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// One event.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! The form of the database, and the key of its fingerprints.
 
 use crate::store::{Store, StoreError, Tree, Write};
-use crate::url::FingerprintKey;
+use page::url::FingerprintKey;
 
 /// The form of the database that this version writes. Form 3 has a fourth queue for each host, for resources of pages; form 4 may have a
 /// [`FingerprintKey`] of 16 bytes; form 5 has blocks of a host's seen set, and chunks of long URLs, in parts.

@@ -21,11 +21,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Boot;
 use crate::nofollow;
 use crate::pace::{Delay, DelayReason};
 use crate::store::StoreError;
-use crate::url::CrawlUrl;
+use page::clock::Boot;
+use page::url::CrawlUrl;
 
 /// The file's name in the output directory. That of a worker has a dot and the worker's number after it.
 pub const FILE: &str = "in-flight";

@@ -15,10 +15,10 @@ use std::time::Duration;
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{Boot, Clock};
 use crate::nofollow;
 use crate::pace::{BACK_OFF_FIRST, Delay, DelayReason};
 use crate::store::StoreError;
+use page::clock::{Boot, Clock};
 
 /// The file's name in the output directory.
 pub const FILE: &str = "pauses.jsonl";

@@ -15,9 +15,9 @@ use crate::record::{
     pdf_was_read,
 };
 use crate::store::{AnyStore, Store, Tree, Write};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::host_of;
 use crate::warc::{Original, Reader, Record};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Pages, or records of the archive, of one commit.
 const AT_ONCE: usize = 256;

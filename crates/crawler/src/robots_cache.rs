@@ -20,7 +20,6 @@ use robots::{Agent, Options, Robots, StatusClass};
 
 use self::age::{Aged, Dated};
 use self::lately::Lately;
-use crate::clock::{Clock, Now};
 use crate::encoded::Size;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::RobotsFetch;
@@ -28,7 +27,8 @@ use crate::origin_cache::{Kind, OriginCache};
 use crate::portion::Portion;
 use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Origin};
+use page::clock::{Clock, Now};
+use page::url::{CrawlUrl, Origin};
 
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
@@ -522,9 +522,7 @@ fn failure(kind: ErrorKind) -> Failure {
 fn text_headers(response: &Response) -> Vec<(String, String)> {
     let headers = response.headers.iter();
     headers
-        .map(|(name, value)| {
-            (name.clone(), crate::clean::clean(&String::from_utf8_lossy(value)).into_owned())
-        })
+        .map(|(name, value)| (name.clone(), page::clean::clean(&String::from_utf8_lossy(value)).into_owned()))
         .collect()
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::forgotten::Forgotten;
 use crate::link_outcome::LinkOutcome;
-use crate::public_suffix::registrable_domain;
-use crate::url::CrawlUrl;
+use page::public_suffix::registrable_domain;
+use page::url::CrawlUrl;
 
 /// How deep a regular expression that is given may be nested: compiling it calls itself for each level.
 const REGEX_NESTING: u32 = 64;

@@ -8,8 +8,8 @@ use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::clean::clean_to;
-use crate::url::CrawlUrl;
+use page::clean::clean_to;
+use page::url::CrawlUrl;
 
 /// Most bytes of a seed file; about five million URLs.
 const MAX_BYTES: u64 = 512 << 20;
@@ -99,7 +99,7 @@ pub fn without_passwords(place: &Path) -> PathBuf {
 
 /// Reads a seed file, or standard input for `-`; URLs, with blanks between them, are their own list. A list of bad lines alone is no error here: see [`SeedList::seeds`].
 pub fn read(path: &Path) -> Result<SeedList, SeedError> {
-    let name = crate::clean::clean(&path.display().to_string()).into_owned();
+    let name = page::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| SeedError::Unreadable { path: name.clone(), source };
     if let Some(text) = path.to_str().filter(|text| is_url(text)) {
         let lines: Vec<&str> = text.split_whitespace().collect();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use regex::{RegexSet, RegexSetBuilder};
 
-use crate::units::format_size;
+use page::units::format_size;
 
 /// A type that isn't one: what `--types` was given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

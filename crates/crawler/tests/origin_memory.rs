@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use allocation_counter::measure;
-use crawler::clock::Now;
 use crawler::origin_cache::OriginCache;
 use crawler::record::RobotsRecord;
 use crawler::robots_cache::{Known, RobotsCache};
 use crawler::store::{MemoryStore, Store, Tree, Write};
-use crawler::url::CrawlUrl;
 use meta::consent::AiTxt;
 use meta::consent::tdm::TdmFile;
+use page::clock::Now;
+use page::url::CrawlUrl;
 use robots::{Agent, Dialect, Options};
 
 /// Bytes asked for of the allocator, and blocks, that a value holds.

@@ -8,18 +8,18 @@
 use std::thread;
 
 use crawler::config::Settings;
-use crawler::extract::{
-    Document, ExtractInput, ExtractLimits, HowMany, Readings, SelectError, SelectLimits, SelectRule, Take,
-    other_main_text, read, select, style_sheet,
-};
 use crawler::scope::{PATTERN_BYTES, compile_regex};
-use crawler::sitemap::{Fault, Sitemap, SitemapLimits};
 use crawler::tables::filter::Filter;
-use crawler::url::CrawlUrl;
 use crawler::view::Table;
 use meta::consent::AiTxt;
 use meta::consent::tdm::TdmFile;
 use meta::{Agent, Dialect, MetaTag, Sources, resolve};
+use page::extract::{
+    Document, ExtractInput, ExtractLimits, HowMany, Readings, SelectError, SelectLimits, SelectRule, Take,
+    other_main_text, read, select, style_sheet,
+};
+use page::sitemap::{Fault, Sitemap, SitemapLimits};
+use page::url::CrawlUrl;
 use url::Url;
 
 /// Bytes of stack. Threads of the program have 2 MiB.
@@ -418,9 +418,7 @@ fn json_of_a_page_and_of_tdmrep_is_read_with_any_nesting() {
 #[test]
 fn sitemaps_are_read_down_to_32_elements() {
     let read = |text: String| -> Sitemap {
-        in_small_stack(move || {
-            crawler::sitemap::read(text.as_bytes(), false, &url(), &SitemapLimits::default())
-        })
+        in_small_stack(move || page::sitemap::read(text.as_bytes(), false, &url(), &SitemapLimits::default()))
     };
     let nested = |levels: usize| {
         let (open, close) = ("<x>".repeat(levels), "</x>".repeat(levels));
@@ -563,7 +561,7 @@ fn values_of_header_lines_and_elements_take_no_stack_for_their_parts() {
                 want_text: false,
                 want_styles: false,
             };
-            drop(crawler::extract::extract(&input));
+            drop(page::extract::extract(&input));
             drop(CrawlUrl::parse(&format!("http://e.example/{value}")));
             drop(CrawlUrl::parse(&value));
         });

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use crawler::clock::Clock;
 use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
+use page::clock::Clock;
 use whole_program::oracle::{self, Promise, Strict};
 use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;

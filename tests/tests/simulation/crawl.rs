@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crawler::audit::{AuditRules, Report, audit};
-use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
 use crawler::config::{self, Record, Settings};
 use crawler::engine::{Engine, EngineParts, EngineSettings, PartitionParts, Post, Stop, Summary};
@@ -19,12 +18,13 @@ use crawler::plan::{Plan, Planner};
 use crawler::post::Place;
 use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
-use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::view::{View, ViewError};
 use crawler::visit::{Revisiting, VisitContext};
 use crawler::warc::WarcInfo;
 use jiff::Timestamp;
 use meta::consent::Purpose;
+use page::clock::Clock;
+use page::url::{CrawlUrl, FingerprintKey};
 use tokio::sync::watch;
 use whole_program::simweb::{Limits, SimWeb};
 

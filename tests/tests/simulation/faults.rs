@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
 
-use crawler::clock::Clock;
 use crawler::engine::End;
 use crawler::store::{MemoryStore, Pair, Store, StoreError, Tree, Write};
+use page::clock::Clock;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::output_dir::{archived_responses, files};
 use whole_program::random::Random;

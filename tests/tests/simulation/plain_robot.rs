@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::clock::Now;
 use crawler::fetch::{Fetch as _, FetchRequest, FetchResult, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
 use crawler::pace::{Delay, DelayReason};
 use crawler::store::MemoryStore;
-use crawler::url::{CrawlUrl, FingerprintKey};
+use page::clock::Now;
+use page::url::{CrawlUrl, FingerprintKey};
 use tokio::time::{Instant, sleep_until};
 use url::Url;
 use whole_program::simweb::{Directive, Kind, RobotsForm, SimWeb, Web};

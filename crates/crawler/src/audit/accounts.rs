@@ -12,7 +12,7 @@ use crate::post;
 use crate::record::{Decided, LinkOutcome};
 use crate::sorter::{self, SortError, Sorter};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Kinds of what is known of a URL, by its fingerprint.
 const ACCOUNTED: u8 = 0;

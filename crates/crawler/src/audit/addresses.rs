@@ -12,7 +12,7 @@ use super::{AuditError, AuditRules, Check};
 use crate::ledger;
 use crate::record::Decision;
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// What the audit knows of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

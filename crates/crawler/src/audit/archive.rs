@@ -19,18 +19,18 @@ use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
 use crate::config;
 use crate::costly::CostlySettings;
-use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::{decode_body, field_lines_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, Withdrawal};
-use crate::sitemap::SitemapLimits;
 use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::suspects::Suspects;
-use crate::url::CrawlUrl;
 use crate::visit::{self, PageRules, ReadPool, Rereading, Visited};
 use crate::wanted::Wanted;
 use crate::warc::{self, Position, Reader, Record};
+use page::extract::{self, Document, ExtractInput, SelectLimits};
+use page::sitemap::SitemapLimits;
+use page::url::CrawlUrl;
 
 /// What the database says of one place in the archive.
 #[derive(Debug, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::clock::Boot;
+use page::clock::Boot;
 
 /// The clock of the machine ticks this often, in seconds; both ends of a stretch may be off by as much.
 const BOOT_TICK: f64 = 0.01;

@@ -7,7 +7,7 @@ use crate::page_store::{self, StoredPage};
 use crate::record::{LinkOutcome, PageRecord, SitemapRecord};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Kinds of what is sorted by the fingerprint of a page or sitemap: what it is, the pages that were found on it, and those of its
 /// links that a later run let in.

@@ -49,16 +49,16 @@ use self::scope::Roots;
 use self::shared_address::Shared;
 use crate::causes::Cause;
 use crate::config::Settings;
-use crate::extract::ExtractLimits;
 use crate::ledger::{self, Head};
 #[cfg(feature = "cluster")]
 use crate::post::Series;
 use crate::record::RepairRecord;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
-use crate::url::FingerprintKey;
 #[cfg(feature = "cluster")]
 use crate::warc;
+use page::extract::ExtractLimits;
+use page::url::FingerprintKey;
 
 /// Violations of one check that are listed in full; further ones are counted.
 pub const LISTED: usize = 20;

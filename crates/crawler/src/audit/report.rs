@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Check, LISTED, Report};
-use crate::clean::clean;
-use crate::quantity;
+use page::clean::clean;
+use page::quantity;
 
 impl Check {
     /// Cases that can't be judged, because what they depend on isn't stored.

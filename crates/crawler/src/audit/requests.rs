@@ -16,7 +16,7 @@ use crate::ledger;
 use crate::record::{Decided, Decision, Layer, RepairRecord, RequestMade};
 use crate::sorter::{self, SortError, Sorted, Sorter};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Origin};
+use page::url::{CrawlUrl, Origin};
 
 /// A request as the ledger holds it.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use super::said::signals_of;
 use super::{AuditError, AuditRules, Check};
 use crate::record::{RepairRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Origin};
+use page::url::{CrawlUrl, Origin};
 
 /// Times in the ledger are whole microseconds, those of robots.txt versions aren't.
 const ROUNDING: f64 = 0.000_002;

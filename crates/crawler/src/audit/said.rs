@@ -11,7 +11,7 @@ use robots::Robots;
 use super::{AuditError, AuditRules};
 use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Versions held in memory.
 const IN_MEMORY: usize = 64;

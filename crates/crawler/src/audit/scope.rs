@@ -15,11 +15,11 @@ use super::{AuditError, AuditRules, Check, LISTED, session};
 use crate::config::{ResourceHosts, ScopeMode, ScopeSettings, Settings};
 use crate::ledger;
 use crate::page_store;
-use crate::public_suffix::registrable_domain;
 use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
 use crate::sorter::{self, Sorter};
 use crate::store::{AnyStore, Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use page::public_suffix::registrable_domain;
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Kinds of what is sorted by a URL's fingerprint.
 const PAGE: u8 = 0;

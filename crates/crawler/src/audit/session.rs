@@ -70,7 +70,7 @@ pub(super) fn is_to(reference: &str, url: &str) -> bool {
 mod tests {
     use super::*;
     use crate::costly::without_session;
-    use crate::url::CrawlUrl;
+    use page::url::CrawlUrl;
 
     #[test]
     fn the_patterns_agree_with_what_the_crawl_strips() {

@@ -11,7 +11,7 @@ use crate::post::Place;
 use crate::record::run_settings::{SeedsDigest, digest, seeds_digest};
 use crate::record::{Decision, RepairRecord, RunSettings};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// A run of the crawl.
 #[derive(Debug)]

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
-use crate::clean;
-use crate::clock::instant;
 use crate::fetch::field_lines_of;
 use crate::nofollow;
 use crate::output_file;
 use crate::sorter::{SortError, Sorter};
 use crate::warc::{self, Reader, Record, WrittenFile};
+use page::clean;
+use page::clock::instant;
 
 /// Why an index can't be written.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use super::database::block_on;
 use super::layout::{All, Layout, open_all};
 use super::schema;
 use super::{Address, AddressError, ClusterError, State, moved};
-use crate::url::FingerprintKey;
+use page::url::FingerprintKey;
 
 /// The state, whether there has been a worker, and whether one may be at work.
 const STATE: &str = "

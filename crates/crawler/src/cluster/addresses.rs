@@ -13,9 +13,9 @@ use tokio_postgres::Row;
 use super::connection::{Error, Link, Parameters};
 use super::{Address, ClusterError};
 use crate::causes::with_causes;
-use crate::clock;
 use crate::config::Settings;
 use crate::engine::AddressPool;
+use page::clock;
 
 /// Gives the worker the addresses that nobody has, unless another one is the next for them. The worker's row is locked for the time being: nobody
 /// declares it dead in between. A holder counts as dead where it is seen dead: one that isn't seen may have joined since the statement began.

@@ -9,8 +9,8 @@ use super::connection::{Error, Link, Pauses, may_pass};
 use super::gather::RecentGroups;
 use super::part_commit::PartCommit;
 use crate::causes::{Cause, with_causes};
-use crate::clock;
 use crate::store::StoreError;
+use page::clock;
 
 /// `held` are the partitions that are still owned under this fence and have made all commits before this one; nothing else is
 /// written. No key may occur twice in one commit.

@@ -15,7 +15,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Stat
 use super::Address;
 use super::address::ANSWER;
 use crate::causes::Cause;
-use crate::clock;
+use page::clock;
 
 /// The longest time between two questions whether the server still works on a statement.
 const PROBES: Duration = Duration::from_secs(8);

@@ -20,8 +20,8 @@ use super::part_commit::PartCommit;
 use super::schema::Terms;
 use super::{Address, ClusterError, snapshot};
 use crate::causes::Cause;
-use crate::clock;
 use crate::store::{Pair, StoreError};
+use page::clock;
 
 /// Connections that read, for each database. A worker's partitions share them.
 const READERS: usize = 2;

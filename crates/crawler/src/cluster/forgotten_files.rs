@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use super::connection::{Connection, Error, Link};
 use super::store::behind;
 use crate::causes::with_causes;
-use crate::clean::clean;
 use crate::commit::CommitError;
 use crate::post::{ForgottenFile, Series, stored_object_key};
-use crate::quantity::count;
 use crate::record::ForgetRule;
 use crate::removal::{self, Removed, Rules};
 use crate::store::Tree;
 use crate::warc;
+use page::clean::clean;
+use page::quantity::count;
 
 /// Partition by partition, since the primary key begins with it.
 const OPEN: &str = "

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
 use super::part_commit::PartCommit;
-use crate::clock;
+use page::clock;
 
 /// No further commit joins a group of this size, in bytes.
 const GROUP_BYTES: usize = 16 * 1024 * 1024;

@@ -17,7 +17,7 @@ use crate::post;
 use crate::scope::Scope;
 use crate::seeds::{BadLine, SeedList};
 use crate::store::{Store as _, Tree, Write};
-use crate::url::{CrawlUrl, FingerprintKey};
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// Partitions that are filled at the same time; their commits go together.
 const THREADS: u32 = 16;

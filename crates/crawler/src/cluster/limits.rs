@@ -16,9 +16,9 @@ use super::ClusterError;
 use super::connection::{Error, Link};
 use super::layout::Layout;
 use super::mail::Box;
-use crate::clock;
 use crate::config::Settings;
 use crate::engine::{Allowance, Share};
+use page::clock;
 
 /// A new owner takes the shares of its partitions over: from then on the owner before can't change them.
 const TAKE: &str = "

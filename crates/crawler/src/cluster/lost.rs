@@ -9,8 +9,8 @@ use super::member::DECLARE;
 use super::observer::Observer;
 use super::sent::pack_letters;
 use super::{Address, ClusterError, State, moved, withdrawals};
-use crate::clock;
 use crate::post::Letter;
+use page::clock;
 
 const STATE: &str = "select state from crawl";
 const WORKERS: &str = "select id, name, beat, alive from worker order by id";

@@ -18,8 +18,8 @@ use super::observer::Observer;
 use super::share::share;
 use super::{Address, Claim, ClusterError};
 use crate::causes::with_causes;
-use crate::clock;
 use crate::deadline::Deadline;
+use page::clock;
 
 /// `$2` is the number of databases that this worker knows of. The row of the crawl is locked for the time being: it is running, and no database is
 /// added meanwhile.

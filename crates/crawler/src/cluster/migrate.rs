@@ -16,8 +16,8 @@ use super::member::{DECLARE, free};
 use super::observer::Observer;
 use super::schema::{self, FORMAT, Found, OLDEST};
 use super::{Address, ClusterError, State};
-use crate::clock;
 use crate::format;
+use page::clock;
 
 /// What each format lacks of the next one, from [`OLDEST`] on. Some formats had several forms while they were the newest one: a step begins with what an
 /// earlier form of its own format lacks.

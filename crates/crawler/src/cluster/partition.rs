@@ -11,7 +11,6 @@ use tokio::sync::{Semaphore, watch};
 
 use super::{Network, PgStore};
 use crate::cdxj::Rotation;
-use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, RecentBodies, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
@@ -32,8 +31,9 @@ use crate::post::{Place, Series};
 use crate::record::RunSettings;
 use crate::scope::Scope;
 use crate::store::{self, AnyStore, Store, StoreError, Tree};
-use crate::url::FingerprintKey;
 use crate::visit::{PageRules, Revisiting, VisitContext};
+use page::clock::Clock;
+use page::url::FingerprintKey;
 
 /// What all partitions of a worker share.
 pub(super) struct Shared {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::connection::{Error, Link};
 use super::{Address, ClusterError};
 use crate::causes::with_causes;
-use crate::clock;
 use crate::config::Settings;
 use crate::engine::Pool;
+use page::clock;
 
 /// The time behind those reserved, from now. `$1` times are `$2` microseconds apart. No worker has reserved more than `$3` microseconds: a time
 /// beyond that is of a clock that was set back.

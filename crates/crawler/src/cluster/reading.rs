@@ -7,9 +7,9 @@ use super::{Address, Claim, ClusterError, Database, PgStore, state};
 use crate::format::{FormatError, read_key};
 use crate::post;
 use crate::store::AnyStore;
-use crate::url::FingerprintKey;
 use crate::view::{View, ViewError};
 use crate::warc::Directories;
+use page::url::FingerprintKey;
 
 /// How long the database may be out of reach.
 const PATIENCE: Duration = Duration::from_secs(30);

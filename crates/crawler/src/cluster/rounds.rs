@@ -51,7 +51,7 @@ impl Rounds {
     /// Goes on until the task is aborted. What fails is done in the next round.
     #[expect(clippy::disallowed_methods, reason = "waits for letters, which nothing announces")]
     pub(super) async fn run(mut self) {
-        let mut reported = crate::clock::instant();
+        let mut reported = page::clock::instant();
         let mut looked = reported;
         loop {
             tokio::time::sleep(LETTERS).await;
@@ -68,10 +68,10 @@ impl Rounds {
             if looked.elapsed() >= withdrawals::LOOK {
                 self.withdrawals.carry_out().await;
                 self.handover.carry_out(self.withdrawals.links()).await;
-                looked = crate::clock::instant();
+                looked = page::clock::instant();
             }
             if is_due {
-                reported = crate::clock::instant();
+                reported = page::clock::instant();
                 let limit = self.keeper.as_ref().and_then(|keeper| keeper.reached().limit());
                 match self.carrier.say(&boxes, limit.as_deref()).await {
                     // A worker that doesn't listen any more is about to end.

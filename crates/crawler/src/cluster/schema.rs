@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
 use super::{Address, ClusterError};
-use crate::url::FingerprintKey;
+use page::url::FingerprintKey;
 
 /// The form of the tables that this version reads and writes.
 pub(super) const FORMAT: i32 = 6;

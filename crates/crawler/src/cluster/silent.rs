@@ -7,7 +7,7 @@ use super::layout::{All, open_all};
 use super::member::{DECLARE, free};
 use super::observer::Observer;
 use super::{Address, ClusterError};
-use crate::clock;
+use page::clock;
 
 const WORKERS: &str = "select id, beat from worker where alive";
 

@@ -11,12 +11,12 @@ use super::layout::{All, Layout, open_all};
 use super::schema::{self, COMMITS, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::withdrawals::{self, Due};
 use super::{Address, ClusterError, handover, moved};
-use crate::clock;
 use crate::commit::Totals;
 use crate::config;
 use crate::crawl_dir::Moved;
 use crate::engine::{CRASHED, Steering};
-use crate::url::FingerprintKey;
+use page::clock;
+use page::url::FingerprintKey;
 
 /// What the workers of a crawl are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::config::{self, Settings};
 use crate::engine::MAX_DELAY;
 use crate::live::Steered;
 use crate::post::{self, Letter, SteerOrder};
-use crate::units::format_duration;
+use page::units::format_duration;
 
 const CRAWL: &str = "select state, settings from crawl";
 

@@ -10,13 +10,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::causes::Cause;
-use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
 use crate::engine::{LOST, STEERING, Steering};
 use crate::frontier::{
     Frontier, FrontierLimits, HostId, Opening, QueuedUrl, Via, stored_hosts, stored_queue,
 };
-use crate::ids::elsewhere_key;
 use crate::ledger;
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
@@ -27,7 +25,9 @@ use crate::record::{
     read_scope_added, write_scope_added,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use page::clock::{Clock, Now};
+use page::ids::elsewhere_key;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// Bytes of what waits to be committed, over all stores; rough.
 const AT_ONCE: usize = 16 << 20;

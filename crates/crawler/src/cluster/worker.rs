@@ -27,7 +27,6 @@ use super::withdrawals::Withdrawals;
 use super::{
     Address, ArchiveError, ArchivePlace, Claim, ClusterError, Database, Member, Network, Order, PgStore,
 };
-use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
 use crate::config::{self, ConfigError, Settings, WarcDedup};
 use crate::crawl_dir::CrawlDir;
@@ -41,9 +40,10 @@ use crate::post::{self, Series};
 use crate::robots_cache::large_files;
 use crate::store::{Store as _, StoreError, Tree};
 use crate::suspects::{Suspects, Trials};
-use crate::url::FingerprintKey;
 use crate::visit::PageRules;
 use crate::warc;
+use page::clock::Clock;
+use page::url::FingerprintKey;
 
 /// How long the database may be out of reach before a worker gives up. It asks no host meanwhile. And how long while it starts.
 const PATIENCE: Duration = Duration::from_hours(1);
@@ -519,7 +519,7 @@ impl Owner {
     ) -> Session {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut moved = crate::clock::instant();
+        let mut moved = page::clock::instant();
         let mut reported = None;
         self.heed(*stop.borrow_and_update());
         loop {
@@ -529,7 +529,7 @@ impl Owner {
                 );
                 return Session::Ended(Ended::Silent);
             }
-            let gives_up = self.give_up_at.is_some_and(|at| crate::clock::instant() >= at);
+            let gives_up = self.give_up_at.is_some_and(|at| page::clock::instant() >= at);
             if (self.running.is_empty() || gives_up)
                 && let Some(ending) = self.ending.take()
             {
@@ -574,7 +574,7 @@ impl Owner {
             Stop::Now => {
                 self.is_asked = false;
                 self.ending = None;
-                self.give_up_at = Some(crate::clock::instant() + GRACE);
+                self.give_up_at = Some(page::clock::instant() + GRACE);
                 self.end(Session::Ended(Ended::Forced), Stop::Now);
             }
         }

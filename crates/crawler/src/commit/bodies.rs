@@ -125,8 +125,8 @@ mod tests {
     use crate::frontier::HostId;
     use crate::record::{Archived, PageRecord, Withdrawal};
     use crate::store::MemoryStore;
-    use crate::url::Fingerprint;
     use crate::warc::{self, Exchange, Location, Record, WarcInfo, encode};
+    use page::url::Fingerprint;
 
     /// A crawl whose archive others add to as well.
     struct Crawl {

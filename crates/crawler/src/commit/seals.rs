@@ -106,7 +106,7 @@ fn is_of_robots_txt(entry: &Decision, url: &str) -> bool {
 
 /// An entry for a record that was changed without a visit.
 fn changed(url: String, at: Timestamp, stored: Stored) -> Decision {
-    let host = crate::url::CrawlUrl::parse(&url).map(|url| url.host().to_owned()).unwrap_or_default();
+    let host = page::url::CrawlUrl::parse(&url).map(|url| url.host().to_owned()).unwrap_or_default();
     let evidence = Evidence { stored: Some(Box::new(stored)), ..Evidence::default() };
     Decision {
         at,

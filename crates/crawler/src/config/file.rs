@@ -38,7 +38,7 @@ pub(super) fn read_own(path: &Path) -> Result<FileLayer, ConfigError> {
 }
 
 fn read_by(path: &Path, read: impl Fn(&Path) -> std::io::Result<Vec<u8>>) -> Result<FileLayer, ConfigError> {
-    let name = crate::clean::clean(&path.display().to_string()).into_owned();
+    let name = page::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| ConfigError::Unreadable { path: name.clone(), source };
     let bytes = read(path).map_err(unreadable)?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -88,7 +88,7 @@ impl<'i> Reader<'i> {
 
     fn refuse(&self, span: Option<Range<usize>>, what: &str) -> ConfigError {
         let line = span.map(|span| format!(":{}", self.line(span.start))).unwrap_or_default();
-        let what = crate::clean::clean(what.trim_end()).into_owned();
+        let what = page::clean::clean(what.trim_end()).into_owned();
         ConfigError::Bad { at: format!("{}{line}", self.name), what, origin: ValueSource::File }
     }
 

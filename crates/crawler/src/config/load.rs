@@ -128,7 +128,7 @@ pub fn load_own(
         if !is_given(key) {
             layers.warnings.push(format!(
                 "{}: {key} is ignored, since it names paths outside of the crawl's directory; it counts only from a file given with --config: {becomes}",
-                crate::clean::clean(&own.display().to_string())
+                page::clean::clean(&own.display().to_string())
             ));
         }
     }
@@ -251,7 +251,7 @@ fn variables(
             && !OTHER_VARIABLES.contains(&name.as_str())
         {
             let near = near.replace('-', "_").to_ascii_uppercase();
-            let name = crate::clean::clean(&name).into_owned();
+            let name = page::clean::clean(&name).into_owned();
             warnings.push(format!("the environment variable {name} isn't known; did you mean CRAWL_{near}?"));
         }
     }

@@ -44,4 +44,4 @@ pub use crate::costly::{CostlySettings, Session};
 pub use crate::fetch::{ResolveError, ResolveRule};
 pub use crate::scope::{ResourceHosts, ScopeMode};
 pub use crate::trap::TrapSettings;
-pub use crate::units;
+pub use page::units;

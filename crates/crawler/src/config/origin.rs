@@ -26,6 +26,6 @@ impl Places<'_> {
             },
             _ => path.to_owned(),
         };
-        ConfigError::Bad { at, what: crate::clean::clean(&what.to_string()).into_owned(), origin }
+        ConfigError::Bad { at, what: page::clean::clean(&what.to_string()).into_owned(), origin }
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{ExtractLimits, SelectLimits};
-use crate::sitemap::SitemapLimits;
-use crate::units;
+use page::extract::{ExtractLimits, SelectLimits};
+use page::sitemap::SitemapLimits;
+use page::units;
 
 /// What is read of one page. What is beyond stays out, and the page's record says so in `limits_hit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

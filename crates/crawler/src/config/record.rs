@@ -11,7 +11,7 @@ use super::settings::Settings;
 use crate::nofollow;
 use crate::record::RunSettings;
 use crate::seeds::{BadLine, SeedList};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Section of `crawl.toml` that isn't a setting; a config file may hold it, and it changes nothing there.
 pub(super) const RECORD: &str = "record";
@@ -68,7 +68,7 @@ impl Record {
                 at: "crawl.toml: record.seeds".to_owned(),
                 what: format!(
                     "{:?} isn't a URL that can be crawled: {error}",
-                    crate::clean::clean_to(seed, 80)
+                    page::clean::clean_to(seed, 80)
                 ),
                 origin: ValueSource::File,
             })
@@ -158,12 +158,12 @@ pub fn read_record(path: &Path) -> Result<Record, ConfigError> {
     struct Whole {
         record: Record,
     }
-    let name = crate::clean::clean(&path.display().to_string()).into_owned();
+    let name = page::clean::clean(&path.display().to_string()).into_owned();
     let text = nofollow::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
     let whole: Whole = toml::from_str(&text).map_err(|error| ConfigError::Bad {
         at: name,
-        what: crate::clean::clean(error.message()).into_owned(),
+        what: page::clean::clean(error.message()).into_owned(),
         origin: ValueSource::File,
     })?;
     Ok(whole.record)

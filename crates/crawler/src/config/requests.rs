@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::dns::NameServer;
 use crate::fetch::ResolveRule;
 use crate::origin_cache::OriginCache;
-use crate::units;
+use page::units;
 
 /// How fast we go. Everything here can only be overridden upwards by a site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use super::requests::{FetchSettings, LimitSettings, PaceSettings};
 use crate::costly::CostlySettings;
 use crate::scope::{PatternError, ResourceHosts, Scope, ScopeMode};
 use crate::trap::TrapSettings;
-use crate::units;
+use page::units;
 
 /// All settings of a crawl; a key that isn't set has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

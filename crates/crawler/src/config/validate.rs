@@ -9,9 +9,9 @@ use super::agent::Product;
 use super::error::ConfigError;
 use super::origin::Places;
 use super::settings::Settings;
-use crate::extract::read_selector;
 use crate::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crate::wanted::TypeGlobs;
+use page::extract::read_selector;
 
 /// Longest duration taken; times stay far from the ends of the calendar.
 const YEAR: Duration = Duration::from_hours(366 * 24);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::LIFETIME;
 use crate::record::SiteFile;
-use crate::url::{CrawlUrl, Origin};
+use page::url::{CrawlUrl, Origin};
 
 /// Bytes that all of them may take.
 const MOST: usize = 4 << 20;

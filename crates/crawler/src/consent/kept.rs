@@ -7,7 +7,7 @@ use meta::consent::{RobotsSignals, Statement};
 
 use crate::record::{PageRecord, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Versions held in memory while records are read.
 const IN_MEMORY: usize = 64;

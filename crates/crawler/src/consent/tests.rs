@@ -5,11 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::*;
-use crate::clock::Now;
 use crate::fetch::ErrorKind;
 use crate::frontier::RobotsFetch;
 use crate::robots_cache::{RobotsCache, RobotsStep};
 use crate::store::{MemoryStore, Write};
+use page::clock::Now;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).unwrap()

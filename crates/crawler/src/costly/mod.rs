@@ -5,7 +5,7 @@ mod session;
 use serde::{Deserialize, Serialize};
 
 pub use self::session::{leads_to, without_session};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// What is done about costly URLs, by their class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
 
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Names of parameters that hold a session id. `ASPSESSIONID` is followed by letters that differ.
 const NAMES: [&str; 11] = [

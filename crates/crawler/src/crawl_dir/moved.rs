@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CrawlDir, DirError};
-use crate::clean::clean;
 use crate::nofollow;
+use page::clean::clean;
 
 /// The file's name in the output directory.
 pub(crate) const FILE: &str = "moved.json";

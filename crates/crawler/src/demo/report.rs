@@ -6,8 +6,8 @@
 mod layout;
 
 use super::sites::{self, CLASSIC};
-use crate::clean::clean;
 use layout::{Cell, Paint, table};
+use page::clean::clean;
 use std::io::{self, Write};
 
 /// What one robot did.

@@ -12,8 +12,6 @@ use tokio::sync::watch;
 
 use super::report::{Directive, RobotReport, Row};
 use super::{ROBOTS, server, sites};
-use crate::clock::Now;
-use crate::clock::wall;
 use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
 use crate::job::{Job, JobError, origin_cache, robots_cache};
@@ -22,7 +20,9 @@ use crate::page_store;
 use crate::record::{Decided, Decision, PageRecord, PlainReason};
 use crate::robots_cache::Known;
 use crate::store::{SledStore, Store, Tree};
-use crate::url::CrawlUrl;
+use page::clock::Now;
+use page::clock::wall;
+use page::url::CrawlUrl;
 
 /// The gap between two requests to a host: short, since the sites are ours.
 const DELAY: Duration = Duration::from_millis(40);

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::address_pool::{AddressPool, Taken};
-use crate::clock::Now;
 use crate::fetch::{Booked, machine};
 use crate::frontier::{Booking, HostId};
+use page::clock::Now;
 
 /// How far a host is put off that waits for another one's answer; it is called before that.
 pub(super) const PUT_OFF: Duration = Duration::from_secs(3600);
@@ -204,7 +204,7 @@ impl Addresses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::since_boot;
+    use page::clock::since_boot;
 
     fn at(secs: u64) -> Now {
         Now { mono: Duration::from_secs(secs), wall: jiff::Timestamp::UNIX_EPOCH }

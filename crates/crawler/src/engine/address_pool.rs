@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::clock;
+use page::clock;
 
 /// Who hasn't asked for an address for so long doesn't want it any more.
 const WANTED: Duration = Duration::from_secs(2);

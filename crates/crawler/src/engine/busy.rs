@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crate::clock::Clock;
+use page::clock::Clock;
 
 /// From this share on of what all processors can do, hosts wait for the process, and not the process for hosts.
 const BUSY: f64 = 0.6;
@@ -60,7 +60,7 @@ mod tests {
     use std::hint::black_box;
 
     use super::*;
-    use crate::clock::real_time;
+    use page::clock::real_time;
 
     #[test]
     #[cfg(target_os = "linux")]

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use super::Engine;
 use crate::fetch::Fetch;
 use crate::frontier::{Lease, Priority, QueuedUrl, Work};
-use crate::ids::HostId;
 use crate::record::{EndRecord, RUN_END, SiteFile};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::CrawlUrl;
+use page::ids::HostId;
+use page::url::CrawlUrl;
 
 /// Key in tree `meta` of a partition, from the first commit after a death until the partition is complete; empty.
 const CAREFUL: &[u8] = b"careful";

@@ -2,22 +2,22 @@
 
 use super::Engine;
 use super::settlement::{Entered, about, about_url, whose};
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::encoded::packed_size;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, QueuedUrl, Via, Work};
-use crate::ids::elsewhere_key;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsAccess,
     RobotsRecord, SitemapRecord, Versions, link_key,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
 use crate::visit::Growth;
+use page::clock::Now;
+use page::ids::elsewhere_key;
+use page::url::CrawlUrl;
 
 /// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
 /// goes; it is looked up in the store when it is needed. About 140 bytes each.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::address::{Addresses, Turn};
 use super::quota::Quotas;
 use super::shortage::Shortage;
-use crate::clock::Now;
 use crate::deadline::Deadline;
 use crate::frontier::{Frontier, HostId, Lease};
 use crate::pace::{Delay, DelayReason};
 use crate::store::Store;
 use crate::visit::Requested;
+use page::clock::Now;
 
 /// What delays a ready host besides its own delay.
 pub(super) struct Gates {

@@ -11,13 +11,13 @@ use tokio::task::JoinHandle;
 use super::busy::Busy;
 use super::{Engine, quota};
 use crate::causes::with_causes;
-use crate::clock::{Clock, Now};
 use crate::commit::{Batch, Begun, CommitError, Committer, Totals, UnderWay, Unsynced};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::intents::Place;
 use crate::store::{Store, StoreError, Tree};
 use crate::warc::{Position, WrittenFile};
+use page::clock::{Clock, Now};
 
 /// A commit is made when it holds this much, or when this much time has passed.
 const GROUP_BYTES: usize = 1024 * 1024;

@@ -12,17 +12,17 @@ use lru::LruCache;
 
 use super::Engine;
 use super::settlement::{about_url, whose};
-use crate::clean::clean_to;
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Permit, RobotsFetch, Work};
-use crate::ids::HopId;
 use crate::post::{HopAnswer, HopRequest, Letter};
 use crate::record::{Decided, Evidence, Layer, PlainReason};
 use crate::robots_cache::RobotsStep;
 use crate::store::Store;
 use crate::visit::asked_gap;
+use page::clean::clean_to;
+use page::clock::Now;
+use page::ids::HopId;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_hours(1);

@@ -2,11 +2,11 @@
 
 use super::run::Run;
 use super::{End, Engine, HOSTS_LISTED, Summary};
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::record::{Decided, Decision, EndRecord, Evidence, Layer, PlainReason, RUN_END};
 use crate::store::{Store, StoreError, Tree};
+use page::clock::Now;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// True if no host is ready, nor will be soon enough to wait for it.

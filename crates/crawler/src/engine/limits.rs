@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::allowance::{Allowance, Share};
 use super::{EngineSettings, Leases};
-use crate::clock::Now;
 use crate::commit::Totals;
 use crate::frontier::{Frontier, Lease, OpenQueues, Work};
 use crate::store::Store;
+use page::clock::Now;
 
 /// The limits over all hosts, and what this engine may use of them.
 #[derive(Debug)]

@@ -1,8 +1,6 @@
 //! Handles a page's links: scope, seen set, queue, and a ledger entry for each that is skipped.
 
 use super::Engine;
-use crate::clean::clean_to;
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
@@ -16,8 +14,10 @@ use crate::record::{
 use crate::scope::{Scope, is_same_site};
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::{BudgetExceeded, Domains, by_form};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{FoundLink, Growth, Visited};
+use page::clean::clean_to;
+use page::clock::Now;
+use page::url::{CrawlUrl, Fingerprint};
 
 /// What belongs to the crawl.
 pub(super) struct Bounds {

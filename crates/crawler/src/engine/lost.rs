@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::{Engine, Post};
-use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::QueuedUrl;
@@ -11,8 +10,9 @@ use crate::page_store::{self, StoredPage};
 use crate::post::{Letter, Series, stored_object_key};
 use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
 use crate::warc;
+use page::clock::Now;
+use page::url::CrawlUrl;
 
 /// The key of `meta` that says that pages of the partition were queued again.
 pub const LOST: &[u8] = b"lost";

@@ -72,7 +72,6 @@ pub use self::steer::{HostSteering, Steer, Steering};
 pub(crate) use self::steer::{KEY as STEERING, MAX_DELAY};
 use self::takeover::Takeover;
 use self::urls_of_pages::UrlsOfPages;
-use crate::clock::Clock;
 use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
@@ -84,9 +83,10 @@ use crate::record;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
 use crate::trap::Domains;
-use crate::url::FingerprintKey;
 use crate::view::View;
 use crate::visit::VisitContext;
+use page::clock::Clock;
+use page::url::FingerprintKey;
 
 /// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
 const SKIPS_REMEMBERED: usize = 500_000;

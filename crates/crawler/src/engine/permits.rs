@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::Engine;
 use super::address::Turn;
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Permit, QueuedUrl, Settlement, Work};
@@ -15,7 +14,8 @@ use crate::pace::{Delay, DelayReason};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
-use crate::url::CrawlUrl;
+use page::clock::Now;
+use page::url::CrawlUrl;
 
 /// Evidence of an entry for a URL that was queued before the settings excluded it.
 pub(super) const WAS_QUEUED: &str = "queued under earlier settings";

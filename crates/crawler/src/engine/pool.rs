@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::clock::{self, Now};
 use crate::frontier::HostId;
 use crate::pace::DelayReason;
+use page::clock::{self, Now};
 
 /// How late a time may be used: as long as the next one is away, within these bounds.
 const LATE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));

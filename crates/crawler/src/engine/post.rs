@@ -8,16 +8,16 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::limits::Taken;
 use super::{Engine, Leases};
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, QueuedUrl, Via};
-use crate::ids::{HopId, elsewhere_key};
 use crate::post::{self, Letter, Place, SentLink};
 use crate::record::{Archived, Decided, Decision, Layer, MovedSeed, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::trap::BudgetExceeded;
-use crate::url::{CrawlUrl, Fingerprint};
+use page::clock::Now;
+use page::ids::{HopId, elsewhere_key};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Bytes of links in a letter, at most; one page may have more.
 const LETTER_BYTES: usize = 64 << 10;

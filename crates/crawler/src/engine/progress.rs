@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::{Listener, Steering};
-use crate::clock::Now;
 use crate::commit::Totals;
 use crate::event::{CrawlEvent, HostWait, Progress, Step};
 use crate::frontier::{Frontier, Waiting};
 use crate::pace::DelayReason;
 use crate::store::Store;
 use crate::visit::Event;
+use page::clock::Now;
 
 /// Seconds over which the rate is taken.
 const WINDOW: usize = 10;

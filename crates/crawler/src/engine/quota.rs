@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::pool::Pooled;
-use crate::clock::{Boot, Now};
 use crate::frontier::HostId;
 use crate::pace::DelayReason;
+use page::clock::{Boot, Now};
 
 /// The key of the record in the tree `meta`.
 pub(super) const KEY: &[u8] = b"quotas";

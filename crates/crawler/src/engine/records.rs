@@ -7,8 +7,8 @@ use crate::frontier::{Frontier, HostId, Lease, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{LinkOutcome, PageRecord};
 use crate::store::{Store, StoreError};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::visit::Visited;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// The records of pages.
 pub(super) struct Records<'a, S> {

@@ -12,7 +12,6 @@ use super::permits::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
 use crate::costly::{leads_to, without_session};
-use crate::extract::is_resource;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Marks, QueuedUrl, Via};
 use crate::page_store;
@@ -21,8 +20,9 @@ use crate::record::{
     RunSettings, SitemapRecord, link_key,
 };
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::{SkippedRow, ViewError};
+use page::extract::is_resource;
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts start over.
 const PAGES_COUNTED: usize = 65_536;

@@ -9,13 +9,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::group::{self, Committing, Synced};
 use super::permits::Use;
 use super::{End, Engine, Leases, Stop, Summary, allowance, post};
-use crate::clock::{Clock, Now};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
 use crate::intents::Place;
 use crate::store::{Store, StoreError};
 use crate::visit::{self, Outcome};
+use page::clock::{Clock, Now};
 
 /// No more is leased while this much waits to be committed.
 const PENDING_BYTES: usize = 24 * 1024 * 1024;

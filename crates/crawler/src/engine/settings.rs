@@ -7,7 +7,7 @@ use crate::config::{LedgerLevel, TrapSettings};
 use crate::frontier::FrontierLimits;
 use crate::pace::PaceRules;
 use crate::record::RunSettings;
-use crate::sitemap::SitemapLimits;
+use page::sitemap::SitemapLimits;
 
 /// The settings of the engine.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]

@@ -6,8 +6,6 @@ use super::aside::Asides;
 use super::records::Records;
 use super::settlement::{self, Facts, FollowUp, Rules, Settled, origin_host};
 use super::{CRASHED, Engine};
-use crate::clean::clean_to;
-use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::error_kind::ErrorKind;
@@ -22,9 +20,11 @@ use crate::record::{
 };
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Captured, Event, Outcome, Visited};
 use crate::warc::{self, Encoded};
+use page::clean::clean_to;
+use page::clock::{Now, instant};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Comments of a robots.txt that are logged, and characters of each.
 const COMMENTS: usize = 8;

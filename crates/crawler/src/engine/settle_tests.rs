@@ -8,12 +8,10 @@ use tokio::time::Instant;
 
 use super::records::Chain;
 use super::*;
-use crate::clock::{Now, instant};
 use crate::commit::{Batch, Committer, Discovery};
 use crate::config::{LedgerLevel, Settings};
 use crate::consent::tests::response;
 use crate::encoded::packed_size;
-use crate::extract::MainText;
 use crate::fetch::{DnsAnswer, ErrorKind, FetchError, FetchRequest, FetchResult};
 use crate::frontier::{Permit, RobotsFetch, Via};
 use crate::job;
@@ -23,11 +21,13 @@ use crate::record::{
 };
 use crate::robots_cache::{Entry, RobotsStep};
 use crate::store::{MemoryStore, PowerCutStore};
-use crate::url::CrawlUrl;
 use crate::visit::{
     BacklogBytes, Captured, Event, FoundLink, Growth, Outcome, Requested, Revisiting, Visited,
 };
 use crate::warc::Encoded;
+use page::clock::{Now, instant};
+use page::extract::MainText;
+use page::url::CrawlUrl;
 
 const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
@@ -345,7 +345,7 @@ async fn a_page_that_led_to_others_is_looked_up_with_those_stored_beside_it() {
     let via = |crawl: &Crawl, url: &str| {
         let url = CrawlUrl::parse(url).unwrap();
         let host = crawl.engine.frontier.known(url.host()).expect("it was asked");
-        crate::ids::Via { host, page: url.fingerprint(&crawl.engine.key) }
+        page::ids::Via { host, page: url.fingerprint(&crawl.engine.key) }
     };
     crawl.engine.urls = UrlsOfPages::new(8);
     let [first, second, third] = pages.map(|page| via(&crawl, page));

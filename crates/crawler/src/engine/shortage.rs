@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::settlement::Shortfall;
 use crate::frontier::{HostId, Lease};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// The first pause; doubled with each try in vain.
 const FIRST: Duration = Duration::from_secs(1);

@@ -9,23 +9,23 @@ use tokio::sync::mpsc;
 use super::Engine;
 use super::links::{Judged, not_listed_entry, skip_key};
 use super::settlement::asked_for;
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::fetch::Fetch;
 use crate::frontier::{Finding, FingerprintSet, Frontier, HostId, Lease, Marks, Via, Work};
 use crate::ledger;
 use crate::post::SentLink;
-use crate::quantity::count;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
     SitemapFound, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
-use crate::sitemap::{Fault, SitemapFormat, SitemapLimits, SitemapUrl};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Event, Growth, SitemapPart, SitemapParts, SitemapRead};
+use page::clock::Now;
+use page::quantity::count;
+use page::sitemap::{Fault, SitemapFormat, SitemapLimits, SitemapUrl};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
 pub(super) const DEPTH: u32 = 1;
@@ -564,7 +564,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         reason: impl Into<Reason>,
         evidence: Evidence,
     ) {
-        let url = crate::clean::clean_to(url, 2_048);
+        let url = page::clean::clean_to(url, 2_048);
         let words = evidence.words.as_ref().map_or(0, String::len);
         if !self.sitemaps.may_enter(url.len() + words + REFUSAL) {
             return;

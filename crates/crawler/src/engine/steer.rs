@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Engine;
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::Lease;
@@ -20,7 +19,8 @@ use crate::pace::{Delay, DelayReason, as_the_site_sees};
 use crate::post::SteerOrder;
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, Tree};
-use crate::units::format_duration;
+use page::clock::Now;
+use page::units::format_duration;
 
 /// Key in tree `meta`.
 pub(crate) const KEY: &[u8] = b"steering";

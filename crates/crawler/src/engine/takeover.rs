@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use super::{Engine, interrupted};
-use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::intents::Intent;
@@ -15,6 +14,7 @@ use crate::ledger;
 use crate::pace::{Delay, DelayReason};
 use crate::record::{DeadOwner, OWNER, PlainReason, RequestMade};
 use crate::store::{Store, StoreError, Tree};
+use page::clock::Now;
 
 /// The owner of a partition, and those before it that died.
 #[derive(Debug, Default)]

@@ -103,7 +103,7 @@ impl UrlsOfPages {
 mod tests {
     use super::*;
     use crate::frontier::HostId;
-    use crate::url::Fingerprint;
+    use page::url::Fingerprint;
 
     fn page(number: u64) -> Via {
         Via { host: HostId(1), page: Fingerprint(number) }

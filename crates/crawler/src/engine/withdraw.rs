@@ -5,7 +5,6 @@ use jiff::Timestamp;
 
 use super::Engine;
 use super::settlement::unlisted;
-use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
@@ -15,7 +14,8 @@ use crate::record::{
     read_due_key, withhold_links,
 };
 use crate::store::{Store, Tree, Write};
-use crate::url::Fingerprint;
+use page::clock::Now;
+use page::url::Fingerprint;
 
 /// Pages that one look at the dates takes out; the rest follow a second later.
 const AT_ONCE: usize = 1_000;

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::deadline::MemoryWait;
-use crate::clock::instant;
+use page::clock::instant;
 
 /// What every response has to itself, as sent and as decoded each.
 pub(super) const OWN: u64 = 64 << 10;

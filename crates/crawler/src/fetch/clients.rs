@@ -27,9 +27,9 @@ use super::guard::AddressGuard;
 use super::names::{DnsAnswer, Names};
 use super::resolver::{GuardedResolver, Rules};
 use super::{Booked, FetchSettings, trust};
-use crate::clock::instant;
 use crate::deadline::Deadline;
 use crate::origin_cache::{Kind, OriginCache};
+use page::clock::instant;
 
 /// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
 const PROBE: Duration = Duration::from_secs(4);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::clock::instant;
+use page::clock::instant;
 
 /// How often a try that waits for memory is looked at again after its deadline.
 const STEP: Duration = Duration::from_secs(1);

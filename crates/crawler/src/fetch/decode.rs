@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::gunzip::{MOST_MEMBERS, Members};
+use page::gunzip::{MOST_MEMBERS, Members};
 
 /// Most codings on top of each other; more are a bomb, not a page.
 const MAX_CODINGS: usize = 3;

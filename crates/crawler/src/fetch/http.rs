@@ -35,11 +35,11 @@ use super::{
     RequestKind, Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
 };
 use crate::causes::with_causes;
-use crate::clock::{instant, wall};
 use crate::deadline::Deadline;
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::wanted::Unwanted;
+use page::clock::{instant, wall};
 
 /// A robots.txt that grows by more than this factor to more than [`MIDDLE`] is refused.
 const MAX_ROBOTS_EXPANSION: u64 = 20;

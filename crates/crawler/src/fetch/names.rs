@@ -17,8 +17,8 @@ use hickory_resolver::system_conf::read_system_conf;
 use hickory_resolver::{Hosts, TokioResolver};
 use tokio::time::Instant;
 
-use crate::clock::instant;
 use crate::origin_cache::{Kind, OriginCache};
+use page::clock::instant;
 
 /// After this the system's configuration is read again: a machine may change its network while it crawls.
 const CONFIGURATION_LIFE: Duration = Duration::from_mins(5);

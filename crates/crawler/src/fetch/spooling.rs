@@ -14,7 +14,7 @@ use super::body_budget::is_slow;
 use super::decode::Coding;
 use super::failure::ClientError;
 use super::spool::{Kept, Spool, SpooledBody};
-use crate::clock::instant;
+use page::clock::instant;
 
 /// Bytes of a body that are kept in memory, in a buffer of at most twice that.
 const MEMORY: usize = 128 << 10;

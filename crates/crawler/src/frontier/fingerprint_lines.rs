@@ -1,6 +1,6 @@
 //! A set of fingerprints in memory, for the hosts that are in use: little larger than a list of them, and a look-up reads memory once.
 
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Fingerprints of a line. A processor reads 64 bytes of memory at once.
 const LINE: usize = 8;

@@ -14,13 +14,13 @@ use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use super::state::{HostCounts, HostDelta, HostState};
 use crate::address::AddressClass;
-use crate::clock::{Boot, Now};
 use crate::encoded::json;
-use crate::ids::HopId;
 use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
-use crate::url::{CrawlUrl, Fingerprint, Origin};
+use page::clock::{Boot, Now};
+use page::ids::HopId;
+use page::url::{CrawlUrl, Fingerprint, Origin};
 
 /// A request that a host owes to another host's robots.txt: a hop of its redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]

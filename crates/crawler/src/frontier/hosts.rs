@@ -12,8 +12,8 @@ use hashbrown::HashTable;
 use super::host::Host;
 use super::idle_host::IdleHost;
 use super::priority::OpenQueues;
-use crate::ids::HostId;
 use crate::pace::DelayReason;
+use page::ids::HostId;
 
 /// Decoded blocks that are kept: hosts found together are in one block, and become ready one after the other.
 const BLOCKS: usize = 16;

@@ -15,10 +15,10 @@ use super::item::QueuedUrl;
 use super::overlay::Overlay;
 use super::queue::Queue;
 use super::waits::ReadyAt;
-use crate::clock::{Boot, Now};
-use crate::ids::HostId;
 use crate::pace::DelayReason;
 use crate::store::{Store, StoreError, Tree};
+use page::clock::{Boot, Now};
+use page::ids::HostId;
 
 /// Bytes of fresh URLs and fingerprints that are stored with a host's record; a host with more gets chunks and blocks.
 const INLINE: usize = 1_024;

@@ -10,11 +10,11 @@ use super::item::QueuedUrl;
 use super::priority::{Priority, QUEUES};
 use super::queue::{Queue, QueueEnds};
 use super::seen::Seen;
-use crate::clock::{Boot, Now};
-use crate::ids::HostId;
 use crate::pace::Delay;
 use crate::store::{StoreError, Tree};
 use crate::trap::Groups;
+use page::clock::{Boot, Now};
+use page::ids::HostId;
 
 /// Hosts in one block.
 pub(super) const BLOCK_OF_HOSTS: u32 = 64;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::priority::Priority;
-use crate::ids::Via;
-use crate::url::{CrawlUrl, Scheme, UrlError, written};
+use page::ids::Via;
+use page::url::{CrawlUrl, Scheme, UrlError, written};
 
 /// A URL of a known host, with what the visit has to know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,12 +10,12 @@ use super::host::RobotsFetch;
 use super::item::QueuedUrl;
 use super::state::{HostDelta, HostState};
 use crate::address::{AddressClass, Booked};
-use crate::ids::HostId;
 use crate::intents::Place;
 use crate::pace::{Delay, DelayReason};
 use crate::record::SitemapRecord;
 use crate::trap::BudgetExceeded;
-use crate::url::CrawlUrl;
+use page::ids::HostId;
+use page::url::CrawlUrl;
 
 /// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
 ///

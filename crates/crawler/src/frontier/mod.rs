@@ -65,12 +65,12 @@ use self::overlay::Overlay;
 use self::queue::NextUrl;
 use self::stored::host_id;
 use self::waits::ReadyAt;
-use crate::clock::{Clock, Now};
-pub use crate::ids::{HostId, Via};
 use crate::pace::Delay;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::{BudgetExceeded, TrapSettings};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use page::clock::{Clock, Now};
+pub use page::ids::{HostId, Via};
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// When a host looks again whether its sitemap may be fetched.
 const SITEMAP_TURN: Duration = Duration::from_millis(250);

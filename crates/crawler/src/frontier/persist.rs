@@ -16,11 +16,11 @@ use super::overlay::Overlay;
 use super::priority::Priority;
 use super::queue::{CHUNK, Chunk, NextUrl, Queue};
 use super::seen::BLOCK;
-use crate::clock::Now;
-use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
 use crate::packed::{LONGEST, TARGET};
 use crate::store::{Store, StoreError, Tree, Write};
+use page::clock::Now;
+use page::ids::HostId;
 
 /// One host's part of a journal entry.
 #[derive(Debug, Serialize, Deserialize)]
@@ -507,7 +507,7 @@ fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::CrawlUrl;
+    use page::url::CrawlUrl;
 
     #[test]
     fn journal_entries_are_short_and_have_everything_in_its_order() {

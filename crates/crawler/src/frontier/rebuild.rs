@@ -2,9 +2,9 @@
 
 use super::host::{Host, HostRecord};
 use super::{Frontier, HostId};
-use crate::clock::Now;
 use crate::store::{Store, StoreError};
-use crate::url::Fingerprint;
+use page::clock::Now;
+use page::url::Fingerprint;
 
 impl<S: Store> Frontier<S> {
     /// Notes a URL as seen, without queueing it: it was visited. False if it was known.

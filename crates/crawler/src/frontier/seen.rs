@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint_lines::FingerprintLines;
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Fingerprints in one block.
 pub(crate) const BLOCK: u64 = 512;

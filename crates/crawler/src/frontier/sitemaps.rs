@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::error::form;
 use super::priority::Priority;
 use super::{Frontier, Leased, Permit, Work};
-use crate::ids::HostId;
 use crate::record::{SitemapRecord, SitemapState, link_key};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use page::ids::HostId;
+use page::url::{CrawlUrl, Fingerprint};
 
 /// Sitemaps that are fetched at the same time over all hosts: each may take 256 KiB of memory and 50 MiB of a temporary file.
 pub(super) const AT_ONCE: usize = 32;

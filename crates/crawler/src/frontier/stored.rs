@@ -9,8 +9,8 @@ use super::idle_host::{IdleHost, block_of, read_block};
 use super::item::QueuedUrl;
 use super::persist::{JournalPart, NewHost};
 use super::priority::QUEUES;
-use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
+use page::ids::HostId;
 
 /// A host as stored, with the URLs of each queue that are stored with its record.
 pub(super) type Stored = (HostId, HostRecord, [Vec<QueuedUrl>; QUEUES]);

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::host::{HostRecord, StoredAs};
 use super::{Frontier, HostId, Priority, QueuedUrl};
-use crate::clock::Now;
 use crate::store::{Store, StoreError};
 use crate::trap::Groups;
-use crate::url::Fingerprint;
+use page::clock::Now;
+use page::url::Fingerprint;
 
 /// What a frontier knows of a host, without its queues.
 #[derive(Debug)]

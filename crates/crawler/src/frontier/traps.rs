@@ -4,10 +4,10 @@ use super::host::Host;
 use super::item::{Marks, QueuedUrl};
 use super::priority::Priority;
 use super::{BudgetExceeded, Frontier};
-use crate::ids::HostId;
 use crate::store::{Store, StoreError};
 use crate::trap::{Said, TrapSettings, variants};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use page::ids::HostId;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 impl<S: Store> Frontier<S> {
     /// Sets the budgets. Without them nothing is held back, and nothing is counted.

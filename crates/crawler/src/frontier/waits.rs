@@ -11,10 +11,10 @@ use super::priority::OpenQueues;
 #[cfg(test)]
 use super::state::HostCounts;
 use super::state::HostState;
-use crate::clock::Now;
-use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
 use crate::store::{Store, StoreError};
+use page::clock::Now;
+use page::ids::HostId;
 
 /// When a host may be asked, in nanoseconds of the monotonic clock: half the size of a [`Duration`], once for each host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

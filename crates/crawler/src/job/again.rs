@@ -7,19 +7,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::seed::{admit_seed, unusable_line};
-use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::engine::LOST;
 use crate::error_kind::ErrorKind;
 use crate::frontier::{Admitted, Frontier, FrontierLimits, QueuedUrl, stored_queue};
-use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::{PageRecord, SitemapRecord, SitemapState};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use page::clock::Now;
+use page::ids::HostId;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// Queues the pages and sitemaps again whose reading ended a process, and returns their number. Those that are queued already stay as they are. Each is
 /// read in a process of its own before the crawl reads it. Cost: as of [`failed`].

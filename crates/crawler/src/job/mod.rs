@@ -37,7 +37,6 @@ use tokio::sync::{mpsc, watch};
 
 use crate::causes::with_causes;
 use crate::cdxj;
-use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
@@ -46,7 +45,6 @@ pub use crate::crawl_dir::{CrawlDir, DirError};
 use crate::engine::{
     End, Engine, EngineParts, EngineSettings, LOST, Listener, Steer, Steering, Stop, Summary,
 };
-use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::{self, new_key};
 pub use crate::format::{FORMAT, FormatError, read_key};
@@ -62,10 +60,12 @@ use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write, shared};
 use crate::suspects::{Suspects, Trials};
-use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
 use crate::visit::{PageRules, Revisiting, VisitContext};
 use crate::warc::WarcInfo;
+use page::clock::Clock;
+use page::extract::{BadSelector, SelectRule};
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// Why a crawl couldn't start, go on or end well.
 #[derive(Debug, thiserror::Error)]
@@ -492,7 +492,7 @@ impl Job {
             }
         };
         if settings_keep_archive && !matches!(summary.end, End::Forced) {
-            let (warc, until) = (dir.warc(), (!done).then(|| crate::clock::instant() + PATIENCE));
+            let (warc, until) = (dir.warc(), (!done).then(|| page::clock::instant() + PATIENCE));
             let updated = tokio::task::spawn_blocking(move || cdxj::update(&warc, &written, until)).await;
             // The archive is whole without it, and `crawl export` writes one at any time.
             if let Err(error) = updated.map_err(|_| JobError::Panicked)? {

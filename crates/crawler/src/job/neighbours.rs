@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use crate::causes::with_causes;
 use crate::config::Settings;
 use crate::neighbours::{Area, MOST_HOSTS, Running, runtime_directory};
-use crate::public_suffix::registrable_domain;
 use crate::scope::ScopeMode;
-use crate::url::CrawlUrl;
+use page::public_suffix::registrable_domain;
+use page::url::CrawlUrl;
 
 /// What a crawl of these seeds requests pages of: their hosts, or with `--scope domain` their domains. The first [`MOST_HOSTS`].
 pub(super) fn areas(settings: &Settings, seeds: &[CrawlUrl]) -> Vec<Area> {

@@ -11,7 +11,6 @@ use super::{
     JobError, Prepared, consent_cache, engine_settings, neighbours, origin_cache, page_rules, queue_seeds,
     robots_cache,
 };
-use crate::clock::{Clock, wall};
 use crate::commit::Committer;
 use crate::config::Settings;
 use crate::engine::{Engine, EngineParts, EngineSettings, Stop};
@@ -21,9 +20,10 @@ use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
 use crate::store::{MemoryStore, Store, shared};
-use crate::url::CrawlUrl;
 use crate::view::{SitemapSummary, View, ViewError, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
+use page::clock::{Clock, wall};
+use page::url::CrawlUrl;
 
 /// Plans a crawl of `seeds`. Nothing is written anywhere.
 pub fn plan<'a>(

@@ -10,7 +10,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::CrawlDir;
-use crate::clock::Now;
 use crate::commit::{ArchiveEnd, Batch, CommitError, Committer, SettledPage, WARC_END};
 use crate::engine::LOST;
 use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
@@ -20,8 +19,9 @@ use crate::page_store;
 use crate::record::{Archived, Decided, Decision, Layer, PlainReason};
 use crate::removal;
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, FingerprintKey};
 use crate::warc::{self, Position};
+use page::clock::Now;
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// Finds what the archive lost since it was last synced, takes it out of the page records, and queues these pages again. Returns how many. Repeating
 /// it changes nothing.

@@ -10,14 +10,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::PageRecord;
 use crate::store::{Store, Tree, Write};
-use crate::url::{CrawlUrl, FingerprintKey};
+use page::clock::Now;
+use page::url::{CrawlUrl, FingerprintKey};
 
 const KEY: &str = "revisit";
 

@@ -8,7 +8,6 @@ use super::descriptors;
 use crate::config::{self, ConsentSettings, Dialect, LaterDenial, Settings, TrapSettings};
 use crate::consent::{ConsentCache, ConsentRules};
 use crate::engine::EngineSettings;
-use crate::extract::{BadSelector, HowMany, SelectRule, Take};
 use crate::fetch::FetchSettings;
 use crate::frontier::FrontierLimits;
 use crate::origin_cache::OriginCache;
@@ -16,9 +15,10 @@ use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
 use crate::store::Store;
 use crate::suspects::Suspects;
-use crate::url::FingerprintKey;
 use crate::visit::{PageRules, ReadPool};
 use crate::wanted::{TypeGlobs, Wanted};
+use page::extract::{BadSelector, HowMany, SelectRule, Take};
+use page::url::FingerprintKey;
 
 /// The settings of the engine.
 pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
 use crate::pace::{Delay, DelayReason};
@@ -13,7 +12,8 @@ use crate::record::{A_SEED, Decided, Decision, Layer, PlainReason};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
 use crate::store::Store;
-use crate::url::{CrawlUrl, FingerprintKey};
+use page::clock::Now;
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// What became of the seeds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

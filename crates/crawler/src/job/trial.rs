@@ -8,8 +8,8 @@ use super::{consent_cache, origin_cache, page_rules, robots_cache, selectors};
 use crate::config::read_settings_in_force;
 use crate::store::MemoryStore;
 use crate::suspects;
-use crate::url::FingerprintKey;
 use crate::visit;
+use page::url::FingerprintKey;
 
 /// Reads a response from standard input as a crawl does, within limits that the kernel holds, and keeps nothing of it. What the process with
 /// [`TRIAL_ARGUMENT`](suspects::TRIAL_ARGUMENT) does. Gives the exit code.

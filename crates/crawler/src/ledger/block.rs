@@ -8,12 +8,12 @@ use jiff::Timestamp;
 
 use super::columns::{Column, Reader, Texts, Writer, pull, push};
 use super::{Head, LedgerError};
-use crate::clock::Boot;
 use crate::packed::pack_onto;
 use crate::record::{
     Decision, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
     RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
+use page::clock::Boot;
 
 /// Form of the value.
 const FORM: u8 = 3;

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::Boot;
 use crate::record::{
     Decided, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, PlainReason, Reason,
     RequestMade, RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
+use page::clock::Boot;
 
 fn micros() -> impl Strategy<Value = Duration> {
     (0u64..1 << 40).prop_map(Duration::from_micros)

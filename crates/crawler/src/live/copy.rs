@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::nofollow;
-use crate::quantity::size;
+use page::quantity::size;
 
 /// Names of the directories that copies are made in begin with this.
 const PREFIX: &str = "crawl-snapshot-";

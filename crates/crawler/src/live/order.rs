@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::format_duration;
+use page::units::format_duration;
 
 /// What is asked of a running crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

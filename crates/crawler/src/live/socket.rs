@@ -119,7 +119,7 @@ pub(super) fn is_silence(error: &io::Error) -> bool {
 
 /// Why two versions don't speak.
 pub(super) fn other_version(holder: &str, client: &str) -> String {
-    let clean = crate::clean::clean;
+    let clean = page::clean::clean;
     let (holder, client) = (clean(holder), clean(client));
     format!(
         "in use by crawl {holder}, and this is crawl {client}: use the same version, or wait until it ends"

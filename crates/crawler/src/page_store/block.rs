@@ -3,7 +3,7 @@
 use crate::causes::Cause;
 use crate::frontier::HostId;
 use crate::packed::{pack_onto, unpack};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Format of a value of whole runs: the links are in tree `links`.
 const APART: u8 = 1;

@@ -2,7 +2,7 @@
 //!
 //! It is in memory alone, and made from the index when a store is opened. Fingerprints are uniform: their bits serve as the hashes.
 
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Bits for each fingerprint, at least, and how many of them it sets: of those that aren't there one in 1,000 is taken for one that may be, where a
 /// part is full ((1 - exp(-6/16))^6).

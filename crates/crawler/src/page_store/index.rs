@@ -8,7 +8,7 @@
 use super::filter::Filter;
 use super::{State, unreadable};
 use crate::store::{Store, StoreError, Tree, Write};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Entries of a new run.
 pub(super) const RUN: usize = 128;

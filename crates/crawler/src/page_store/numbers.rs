@@ -3,9 +3,9 @@
 use super::block;
 use super::read::{UrlOfPage, missing, urls, value_at};
 use super::{State, index, number_key, number_of_key, unreadable};
-use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
-use crate::url::Fingerprint;
+use page::ids::HostId;
+use page::url::Fingerprint;
 
 /// Pages at most: 64 MB.
 const MOST: u64 = 8 << 20;

@@ -5,7 +5,7 @@ use super::{State, index, lost, number_key, number_of_key, unreadable};
 use crate::frontier::HostId;
 use crate::record::{LinkRecord, PageRecord, decode_links};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Finds a page: its number, record and links. Cost: about 100 µs among a million pages.
 pub(crate) fn find<S: Store>(

@@ -7,7 +7,7 @@ use super::{State, lost, number_key, number_of_key, unreadable};
 use crate::frontier::HostId;
 use crate::record::{LinkRecord, PageRecord, decode_links};
 use crate::store::{Pair, Store, StoreError, Tree};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// A page as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

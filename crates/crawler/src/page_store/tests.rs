@@ -10,7 +10,7 @@ use crate::frontier::HostId;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links};
 use crate::store::counting::Counting;
 use crate::store::{CrashStore, MemoryStore, Write};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Fingerprints are spread evenly.
 fn print(page: u64) -> Fingerprint {

@@ -10,7 +10,7 @@ use super::{STATE, State, lost, number_key, read, unreadable};
 use crate::frontier::HostId;
 use crate::packed::Filling;
 use crate::store::{Store, StoreError, Tree, Write};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Most records of a value.
 const MOST: usize = 32;

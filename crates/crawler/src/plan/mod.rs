@@ -12,13 +12,13 @@ use jiff::Timestamp;
 use robots::IntervalReason;
 use serde::{Serialize, Serializer};
 
-use crate::clean::clean_to;
-use crate::clock::Now;
 use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
-use crate::url::{CrawlUrl, Origin};
 use crate::view::{MovedSeedSummary, SitemapSummary};
+use page::clean::clean_to;
+use page::clock::Now;
+use page::url::{CrawlUrl, Origin};
 
 /// Rules and warnings of one robots.txt that are listed; the others are counted.
 const LISTED: usize = 100;

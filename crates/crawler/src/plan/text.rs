@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::{HostPlan, OriginPlan, Plan};
-use crate::clean::clean_to;
-use crate::quantity::count;
 use crate::record::RobotsAccess;
+use page::clean::clean_to;
+use page::quantity::count;
 
 /// Widest line.
 const WIDTH: usize = 160;

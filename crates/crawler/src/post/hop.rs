@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fetch::{BodyPermit, ErrorKind, FetchError, FetchResult, FieldLines, Response};
 use crate::frontier::RobotsFetch;
-use crate::ids::HopId;
-use crate::url::CrawlUrl;
+use page::ids::HopId;
+use page::url::CrawlUrl;
 
 /// A hop that another partition is asked to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

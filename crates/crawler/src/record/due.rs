@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::link_key;
-use crate::ids::HostId;
-use crate::url::Fingerprint;
+use page::ids::HostId;
+use page::url::Fingerprint;
 
 /// Key: seconds since 1970 (u64, big-endian), host id, fingerprint.
 pub(crate) fn due_key(date: Timestamp, host: HostId, page: Fingerprint) -> Vec<u8> {

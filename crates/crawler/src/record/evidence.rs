@@ -11,8 +11,8 @@ use serde::{Serialize, Serializer};
 
 use super::effects::EffectsTaken;
 use super::{RobotsEvidence, RunSettings, Stored};
-use crate::clock::{Boot, Now};
 use crate::pace::Delay;
+use page::clock::{Boot, Now};
 
 /// The evidence of one decision; parts that don't apply are omitted, in JSON too. `Display` says it in words.
 ///

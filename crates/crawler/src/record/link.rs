@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{LinkOutcome, RecordError};
-use crate::extract::Position;
-use crate::shared_text::SharedText;
+use page::extract::Position;
+use page::shared_text::SharedText;
 
 /// One link of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

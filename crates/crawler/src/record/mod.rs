@@ -71,10 +71,10 @@ pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 pub use self::words::{OtherWord, in_words, outcome_in_words};
 
-use crate::ids::HostId;
 pub use crate::link_outcome::LinkOutcome;
 use crate::packed::UnpackError;
-use crate::url::Fingerprint;
+use ::page::ids::HostId;
+use ::page::url::Fingerprint;
 
 /// Key of what is entered by its URL: host id, fingerprint.
 pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RecordError;
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// What the keys begin with; the fingerprint of the redirecting URL follows, big-endian.
 const PREFIX: &[u8] = b"moved_seed/";

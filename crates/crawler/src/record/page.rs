@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::effects::EffectsTaken;
 use super::robots_evidence::RobotsEvidence;
 use super::{PageState, RobotsConsent};
-use crate::ids::Via;
+use page::ids::Via;
 
 /// The place of the response in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

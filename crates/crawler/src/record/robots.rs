@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::RecordError;
 use super::terms::{LICENSES, price};
 use super::words::words;
-use crate::clean::clean;
-use crate::clock::Boot;
-use crate::encoded::text_size;
+use page::clean::clean;
+use page::clock::Boot;
+use page::json_text;
 
 words! {
     /// What an answer to a request for a robots.txt meant.
@@ -223,7 +223,7 @@ impl RobotsRecord {
         self.bytes = body.len() as u64;
         self.digest = Some(digest(body));
         match std::str::from_utf8(body) {
-            Ok(text) if text_size(text) <= body.len() / 3 * 4 + 16 => self.body = Some(text.to_owned()),
+            Ok(text) if json_text::size(text) <= body.len() / 3 * 4 + 16 => self.body = Some(text.to_owned()),
             _ => self.body_base64 = Some(data_encoding::BASE64.encode(body)),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Key in tree `meta`: the digest of the settings by which all skipped URLs were judged last.
 pub(crate) const JUDGED_BY: &str = "judged_by";

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RecordError;
 use crate::store::{Store, StoreError, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// What the keys in tree `meta` begin with; the origin follows.
 const PREFIX: &[u8] = b"terms/";

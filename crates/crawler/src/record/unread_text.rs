@@ -7,9 +7,9 @@
 
 use jiff::Timestamp;
 
-use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree, Write};
-use crate::url::Fingerprint;
+use page::ids::HostId;
+use page::url::Fingerprint;
 
 /// What the keys of files begin with that wait to be read; the URL follows.
 const WAITING: &[u8] = b"index-pdf/";

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::page::TELLING_HEADERS;
 use super::{About, LinkOutcome, LinkRecord, PageRecord, RecordError, link};
-use crate::extract::Rel;
+use page::extract::Rel;
 
 impl PageRecord {
     /// True if nothing that tells of the content may be kept or shown.
@@ -141,8 +141,8 @@ mod tests {
     use meta::{DirectiveSource, Source};
 
     use super::*;
-    use crate::extract::Position;
     use crate::record::encode_links;
+    use page::extract::Position;
 
     fn said(origin: SourceKind, directive: &str) -> DirectiveSource {
         let source = Source::new(origin, 0, "robots", directive);

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::RepairError;
 use crate::nofollow;
 use crate::record::Archived;
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// The archive as copied.
 #[derive(Debug, Default)]

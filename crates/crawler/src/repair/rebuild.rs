@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use super::archive::Archive;
 use super::salvage::Salvage;
 use super::{RepairError, Repaired};
-use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
@@ -26,8 +25,9 @@ use crate::record::{
 };
 use crate::scope::Scope;
 use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
-use crate::url::FingerprintKey;
 use crate::visit::{PageRules, Rereading};
+use page::clock::Now;
+use page::url::FingerprintKey;
 
 /// Bytes of one commit, rough.
 const AT_ONCE: usize = 2 << 20;

@@ -7,7 +7,7 @@ use crate::causes::with_causes;
 use crate::page_store::{self, State};
 use crate::record::{LinkRecord, PageRecord, unpack_links};
 use crate::store::{Pair, SledStore, Store, StoreError, Tree, copy_database};
-use crate::url::FingerprintKey;
+use page::url::FingerprintKey;
 
 /// A copy that could be opened, or none. The copy goes with the value.
 pub(super) struct Salvage {
@@ -72,7 +72,7 @@ pub(super) fn open(from: &Path, place: &Path) -> Salvage {
         salvage.outcome = format!("{}; {} of {sealed} commits recovered", WAYS[index].0, store.commits());
         salvage.store = Some(store);
     } else {
-        salvage.outcome = format!("can't be opened: {}", crate::clean::clean_to(&why, 300));
+        salvage.outcome = format!("can't be opened: {}", page::clean::clean_to(&why, 300));
     }
     salvage
 }

@@ -7,8 +7,8 @@ use crate::format::FormatError;
 use crate::frontier::HostId;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links, link_key};
 use crate::store::{SledStore, Store, Write};
-use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::View;
+use page::url::{CrawlUrl, FingerprintKey};
 
 fn link(to: &str) -> LinkRecord {
     LinkRecord {

@@ -5,11 +5,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::Report;
 use super::network::network;
 use super::plot;
-use crate::clean::clean;
-use crate::quantity::{self, grouped};
 use crate::record::in_words;
-use crate::units;
 use crate::view::{Counted, HostState, Status};
+use page::clean::clean;
+use page::quantity::{self, grouped};
+use page::units;
 
 const STYLE: &str = include_str!("report.css");
 

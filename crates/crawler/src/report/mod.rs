@@ -81,7 +81,7 @@ impl Report {
         let course = Course::of(&activity, parts, &in_force)?;
         Ok(Self {
             v: 1,
-            generated: parts.first().map_or_else(|| Moment(crate::clock::wall()), |view| view.looked_at()),
+            generated: parts.first().map_or_else(|| Moment(page::clock::wall()), |view| view.looked_at()),
             program: parts.first().and_then(|view| view.program()),
             settings: course.changed(),
             in_force,

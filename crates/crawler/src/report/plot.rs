@@ -8,8 +8,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::quantity::grouped;
 use crate::view::{Counted, GapClass, Timeline};
+use page::quantity::grouped;
 
 /// Colours that `report.css` replaces, by the attributes that have them.
 pub(super) const INK: RGBColor = RGBColor(1, 1, 1);
@@ -60,7 +60,7 @@ pub(super) fn label(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'s
 
 /// A text that is short enough for a label.
 pub(super) fn shortened(text: &str) -> String {
-    crate::clean::clean_to(text, LABEL_LENGTH)
+    page::clean::clean_to(text, LABEL_LENGTH)
 }
 
 /// The bars that a list of counts is drawn as: its first ones, and one for the rest.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{ChangedSetting, Course, Report, RunValue};
-use crate::clock::Clock;
 use crate::commit::Totals;
 use crate::config::Settings;
 use crate::view::{
     Activity, Contents, Counted, DelayOrder, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState,
     HostStatement, HostSummary, KindCount, Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
 };
+use page::clock::Clock;
 
 pub(super) const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
 

@@ -4,15 +4,15 @@
 //! Where the wall clock says otherwise, since somebody has set it, the stricter of the two counts: a file that lets pages be
 //! fetched holds until one of them says that its time is over, and where pages have to wait, nothing is asked sooner because
 //! the wall clock has jumped. If the machine was rebooted in between, only the wall clock is available; the host's own pause is
-//! kept in full then ([`Boot::since`](crate::clock::Boot::since)).
+//! kept in full then ([`Boot::since`](page::clock::Boot::since)).
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use robots::access::History;
 
-use crate::clock::Now;
 use crate::record::{RobotsAccess, RobotsRecord};
+use page::clock::Now;
 
 /// An age at a moment of the run's own clock.
 #[derive(Debug, Clone, Copy)]

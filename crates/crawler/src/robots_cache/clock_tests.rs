@@ -1,8 +1,8 @@
 //! Which clock counts.
 
 use super::*;
-use crate::clock::Boot;
 use crate::store::{MemoryStore, Write};
+use page::clock::Boot;
 
 const HOUR: i64 = 3600;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Entry;
-use crate::clock::Now;
 use crate::portion::Portion;
+use page::clock::Now;
 
 /// What counts as large: reading a smaller one takes less than a millisecond.
 const LARGE: usize = 64 << 10;

@@ -8,13 +8,13 @@ use super::document::{Document, Kind};
 use super::pdf::{self, NotRead};
 use super::sites::Sites;
 use crate::config;
-use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
 use crate::fetch::{FieldLines, decode_body, field_lines_of};
 use crate::record::{PageRecord, UnreadText};
 use crate::suspects;
-use crate::url::CrawlUrl;
 use crate::visit::{Crashed, Rereading};
 use crate::warc::{Directories, Location, Record};
+use page::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
+use page::url::CrawlUrl;
 
 /// Reads texts from an archive.
 #[derive(Debug)]

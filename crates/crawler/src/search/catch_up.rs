@@ -10,10 +10,10 @@ use super::document::{Document, Kind, kind};
 use super::due::{self, DuePage};
 use super::error::SearchError;
 use super::writer::{self, Writer};
-use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::record::{PageRecord, WaitingPdf, clear_waiting_pdfs, pdf_outcome};
 use crate::store::{AnyStore, Store, StoreError, Tree, Write};
+use page::extract::ExtractLimits;
 
 /// What an index was built from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -260,7 +260,6 @@ mod tests {
     use meta::{Source, SourceKind};
 
     use super::*;
-    use crate::extract::MainText;
     use crate::frontier::HostId;
     use crate::page_store::{Change, PageWriter};
     use crate::record::RobotsConsent;
@@ -268,7 +267,8 @@ mod tests {
     use crate::search::schema::RENEWED;
     use crate::search::{Request, Search};
     use crate::store::{MemoryStore, Write};
-    use crate::url::Fingerprint;
+    use page::extract::MainText;
+    use page::url::Fingerprint;
 
     fn store() -> MemoryStore {
         let store = MemoryStore::default();

@@ -13,9 +13,9 @@ use super::merging::{MERGED_BYTES, MergeByBytes};
 use super::schema::schema;
 use super::words::{Use, tokenizers};
 use super::writer::{HEAP, Writer, index_settings};
-use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::store::AnyStore;
+use page::extract::ExtractLimits;
 
 /// The pages of a crawl as its index takes them, in memory.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use tantivy::{DateTime, TantivyDocument};
 
 use super::language;
 use super::schema::Fields;
-use crate::extract::{MainText, has_other_text};
 use crate::record::PageRecord;
-use crate::url::CrawlUrl;
+use page::extract::{MainText, has_other_text};
+use page::url::CrawlUrl;
 
 /// What kind of text a page has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::frontier::HostId;
 use crate::store::{Store, StoreError, Tree, Write};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// What the keys begin with; the number of the entry follows (u64, big-endian).
 const PREFIX: &[u8] = b"index/";

@@ -18,10 +18,10 @@ use super::error::SearchError;
 use super::later::{Later, ReadPdf, Told};
 use super::writer::Writer;
 use crate::commit::{CommitError, Indexer, SettledPage};
-use crate::extract::{ExtractLimits, MainText};
 use crate::record::{PageRecord, UnreadText, WaitingPdf, has_unread_texts, pdf_was_read, waiting_pdfs};
 use crate::store::{AnyStore, Store, StoreError, Write};
 use crate::visit::BacklogBytes;
+use page::extract::{ExtractLimits, MainText};
 
 /// Commits of the crawl that may wait.
 const WAITING: usize = 2;

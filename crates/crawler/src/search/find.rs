@@ -19,7 +19,7 @@ use super::schema::{FORM, Fields};
 use super::snippet::{self, Marked};
 use super::writer::{self, DIR};
 use crate::crawl_dir::refuse_links;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Values of a facet that are listed.
 const FACET_VALUES: u64 = 20;

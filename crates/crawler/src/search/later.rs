@@ -315,7 +315,7 @@ fn record_of(database: &AnyStore, waiting: &WaitingPdf) -> Result<Option<PageRec
     let is_wanted = |record: &PageRecord| {
         kind(record) == Some(Kind::Pdf)
             && record.fetched_at.as_millisecond() == waiting.fetched
-            && !record.is_unavailable(crate::clock::wall())
+            && !record.is_unavailable(page::clock::wall())
     };
     Ok(record.filter(is_wanted))
 }
@@ -323,7 +323,7 @@ fn record_of(database: &AnyStore, waiting: &WaitingPdf) -> Result<Option<PageRec
 /// Files by host, few of each.
 #[derive(Default)]
 struct Hosts {
-    hosts: Vec<(crate::ids::HostId, Vec<WaitingPdf>)>,
+    hosts: Vec<(page::ids::HostId, Vec<WaitingPdf>)>,
     files: usize,
 }
 
@@ -382,10 +382,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::ids::HostId;
     use crate::record::pdf_was_read;
     use crate::store::{MemoryStore, Pair, Tree, Write};
-    use crate::url::Fingerprint;
+    use page::ids::HostId;
+    use page::url::Fingerprint;
 
     fn waiting(host: u32, url: &str) -> WaitingPdf {
         WaitingPdf::new(url, HostId(host), Fingerprint(0), jiff::Timestamp::UNIX_EPOCH)

@@ -12,14 +12,14 @@ use super::error::SearchError;
 use super::schema::FORM;
 use super::writer::{self, DIR, Writer};
 use crate::crawl_dir::refuse_links;
-use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::page_store;
 use crate::record::{Decision, StoredKind};
 use crate::store::StoreError;
-use crate::url::CrawlUrl;
 use crate::view::View;
 use crate::warc::Directories;
+use page::extract::ExtractLimits;
+use page::url::CrawlUrl;
 
 /// Whether a directory has an index.
 pub fn is_index(root: &Path) -> bool {

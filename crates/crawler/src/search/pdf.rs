@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::extract::{MainText, lines};
 use crate::record::UnreadText;
+use page::extract::{MainText, lines};
 
 /// The only argument of the process that reads a PDF file.
 pub const PDF_ARGUMENT: &str = "__read-pdf";

@@ -214,10 +214,10 @@ mod tests {
     use jiff::Timestamp;
 
     use super::Request;
-    use crate::extract::MainText;
     use crate::search::document::Document;
     use crate::search::writer::Writer;
     use crate::search::{QueryError, Search, SearchError};
+    use page::extract::MainText;
 
     fn search() -> (tempfile::TempDir, Search) {
         let top = tempfile::tempdir().unwrap();

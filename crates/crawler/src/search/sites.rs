@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::scope::domain;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Files of a site that may fail.
 const FAILURES: u64 = 6;

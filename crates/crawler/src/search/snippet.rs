@@ -48,7 +48,7 @@ pub(super) fn bound(text: &str, found: &[Range<usize>], most: usize) -> Marked {
             space = !marked.text.is_empty();
             continue;
         }
-        if crate::clean::is_hidden(&marked.text, c, &text[at + c.len_utf8()..]) {
+        if page::clean::is_hidden(&marked.text, c, &text[at + c.len_utf8()..]) {
             continue;
         }
         if std::mem::take(&mut space) {

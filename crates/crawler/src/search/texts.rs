@@ -8,11 +8,11 @@ use super::archived::Archive;
 use super::document::kind;
 use super::error::SearchError;
 use super::snippet;
-use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::record::PageRecord;
 use crate::store::AnyStore;
 use crate::warc::Directories;
+use page::extract::ExtractLimits;
 
 /// What the words of a page are looked for in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -286,8 +286,8 @@ fn remove(dir: &PathBuf) -> Result<(), SearchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MainText;
     use crate::search::{Request, Search};
+    use page::extract::MainText;
 
     fn document(url: &str, text: &str) -> Document {
         Document {

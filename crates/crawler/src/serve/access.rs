@@ -75,7 +75,7 @@ impl Access {
         if !self.answers_as(&name) {
             let what = format!(
                 "this server doesn't answer as {}: use its address, or start it with --name",
-                crate::clean::clean_to(&name, 100)
+                page::clean::clean_to(&name, 100)
             );
             return Err(Failure::new(StatusCode::MISDIRECTED_REQUEST, what));
         }

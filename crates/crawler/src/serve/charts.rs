@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::quantity::{grouped, size};
 use crate::view::Timeline;
+use page::quantity::{grouped, size};
 
 /// A bar of a list of bars.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use crate::causes::with_causes;
-use crate::clean::clean;
-use crate::clock;
 use crate::cluster::{self, Address, ClusterError, Parts, ReadError, State, Status};
 use crate::warc::Directories;
+use page::clean::clean;
+use page::clock;
 
 /// How long a request waits for a database that is out of reach.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::layout::sentence;
 use super::params::Params;
 use crate::live::{self, Answer, Order, Steered};
-use crate::units::parse_duration;
+use page::units::parse_duration;
 
 /// What the signature of a form is for.
 pub(super) const FORM: &str = "control";
@@ -29,7 +29,7 @@ pub(super) fn give(root: &Path, params: &Params) -> Result<String, Failure> {
     };
     match live::give(root, order, false) {
         Ok(Some(Answer::Done(what))) => Ok(what),
-        Ok(Some(Answer::Refused(why))) => Err(Failure::bad(crate::clean::clean(&why))),
+        Ok(Some(Answer::Refused(why))) => Err(Failure::bad(page::clean::clean(&why))),
         Ok(None) => Err(Failure::not_found("no crawl runs in this directory")),
         Err(error) => Err(Failure::busy(crate::causes::with_causes(&error))),
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Types that a frame may show. Others are downloads.
 const SHOWN: [&str; 7] = [
@@ -41,7 +41,7 @@ pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<Copied, Failure> 
     let view = view.of_host(url.host());
     let visit = view.visit(url)?.ok_or_else(none)?;
     if let Some(file) = view.archived_elsewhere(&visit.record) {
-        let file = crate::clean::clean(file);
+        let file = page::clean::clean(file);
         let what = format!(
             "the copy is in {file}, which isn't in any directory that this server was given with --warc"
         );

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::reading::Reading;
-use crate::clock;
+use page::clock;
 
 /// A count isn't repeated before this many times as long as it took have passed: at most a twentieth of one reader's time.
 const REST: u32 = 20;

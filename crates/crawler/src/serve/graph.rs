@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::layout::{host_link, shown};
-use crate::quantity::grouped;
 use crate::view::{HostLink, HostLinks, View};
+use page::quantity::grouped;
 
 /// Edges that are kept: those with the most links.
 const EDGES: usize = 300;

@@ -12,8 +12,8 @@ use super::layout::shown;
 use super::overview::gaps;
 use super::params::link;
 use super::reading::Until;
-use crate::quantity::{grouped, size};
 use crate::view::{Activity, Answer, HostRow, StoredRobots};
+use page::quantity::{grouped, size};
 
 /// What is said about a host.
 #[derive(Debug, Serialize)]
@@ -41,7 +41,7 @@ struct RobotsOf {
 pub(super) fn read(view: &CrawlView, name: &str, until: &Until) -> Result<AboutHost, Failure> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let unknown =
-        || Failure::not_found(format!("the crawl has no host {}", crate::clean::clean_to(&name, 100)));
+        || Failure::not_found(format!("the crawl has no host {}", page::clean::clean_to(&name, 100)));
     let view = view.of_host(&name);
     let mut host = None;
     for row in view.hosts() {

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::failure::Failure;
 use super::params::link;
-use crate::clean::with_marks_escaped;
+use page::clean::with_marks_escaped;
 
 /// Where in the app a page lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

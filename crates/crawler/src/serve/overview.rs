@@ -9,9 +9,9 @@ use super::figures::Counted;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
 use crate::pace::DelayReason;
-use crate::quantity::{count, grouped, size};
 use crate::record::in_words as words;
 use crate::view::{Activity, HostSummary, Summary};
+use page::quantity::{count, grouped, size};
 
 /// Hosts that the overview lists.
 const HOSTS: usize = 20;

@@ -11,9 +11,9 @@ use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::served::Served;
 use super::source::Source;
-use crate::clock;
 use crate::live::Copies;
 use crate::view::ViewError;
+use page::clock;
 
 /// Requests that read at the same time. A running crawl answers at most 32 processes, and this one keeps one or two connections to it.
 const READERS: usize = 6;

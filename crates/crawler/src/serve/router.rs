@@ -397,7 +397,7 @@ async fn api_search(State(app): Shared, RawQuery(query): RawQuery) -> Answer {
     api_answer(&app, found.map(|found| super::search_page::answer(&found)))
 }
 
-async fn archived(app: &App, params: &Params) -> Result<(crate::url::CrawlUrl, copies::Copied), Failure> {
+async fn archived(app: &App, params: &Params) -> Result<(page::url::CrawlUrl, copies::Copied), Failure> {
     let url = url_page::parse(needed(params, "url")?)?;
     let asked = url.clone();
     Ok((url, app.reading.read(READ, move |view, _| copies::read(view, &asked)).await?))

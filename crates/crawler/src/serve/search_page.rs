@@ -9,11 +9,11 @@ use super::charts::time;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown};
 use super::params::{Params, link};
-use crate::quantity::grouped;
 use crate::search::{
     FacetCount, Found, Hit, Part, Request, Search, SearchError, is_behind, parse_since, parse_until,
 };
 use crate::view::Moment;
+use page::quantity::grouped;
 
 /// Hits of a page.
 const HITS: usize = 20;
@@ -43,13 +43,13 @@ pub(super) fn find(root: Option<&Path>, params: &Params) -> Result<Option<Found>
         facets: true,
     };
     let index = Search::open(root).map_err(failure)?;
-    let found = index.find(&request, crate::clock::wall()).map_err(failure)?;
+    let found = index.find(&request, page::clock::wall()).map_err(failure)?;
     Ok(Some(Found { is_behind: is_behind(root), ..found }))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
 fn failure(error: SearchError) -> Failure {
-    let what = crate::clean::clean(&error.message()).into_owned();
+    let what = page::clean::clean(&error.message()).into_owned();
     match error {
         SearchError::Query(_) => Failure::bad(what),
         SearchError::None(_) | SearchError::OtherForm(_) => Failure::not_found(what),

@@ -51,7 +51,7 @@ impl Served {
             #[cfg(feature = "cluster")]
             Self::Cluster { database, .. } => database.to_string(),
         };
-        crate::clean::clean(&name).into_owned()
+        page::clean::clean(&name).into_owned()
     }
 
     /// How commands name it.

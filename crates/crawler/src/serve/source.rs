@@ -9,9 +9,9 @@ use super::cluster_source::ClusterSource;
 use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::served::Served;
-use crate::clock;
 use crate::live::{Copies, Holder};
 use crate::view::View;
+use page::clock;
 
 /// How long one view of a running crawl serves new requests.
 const FRESH: Duration = Duration::from_secs(2);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::clock;
 use crate::live::{self, Answer, Order};
+use page::clock;
 
 /// How long an answer holds.
 const FRESH: Duration = Duration::from_millis(900);

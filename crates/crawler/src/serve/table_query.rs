@@ -36,7 +36,7 @@ pub(super) fn table(name: &str) -> Result<Table, Failure> {
     Table::named(name).ok_or_else(|| {
         Failure::not_found(format!(
             "there is no table {}; there are: {}",
-            crate::clean::clean_to(name, 40),
+            page::clean::clean_to(name, 40),
             names()
         ))
     })
@@ -74,7 +74,7 @@ fn chosen<'a>(
 fn plain(error: &str) -> String {
     let error =
         error.strip_prefix("--where, ").map_or_else(|| error.to_owned(), |rest| format!("filter, {rest}"));
-    crate::clean::clean(error.trim_start_matches("--")).into_owned()
+    page::clean::clean(error.trim_start_matches("--")).into_owned()
 }
 
 /// The columns that are asked for, else those of `usual`, else all.
@@ -96,7 +96,7 @@ fn select<'a>(rows: Rows<'a>, params: &Params, usual: &[&str]) -> Result<Rows<'a
 fn number(params: &Params, name: &str, usual: usize) -> Result<usize, Failure> {
     let Some(text) = params.get(name) else { return Ok(usual) };
     text.parse()
-        .map_err(|_| Failure::bad(format!("{name} isn't a number: {}", crate::clean::clean_to(text, 40))))
+        .map_err(|_| Failure::bad(format!("{name} isn't a number: {}", page::clean::clean_to(text, 40))))
 }
 
 /// Reads a part of a table.

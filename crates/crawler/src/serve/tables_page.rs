@@ -7,8 +7,8 @@ use super::failure::Failure;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::Params;
 use super::table_query::{MOST_ROWS, Part, ROWS};
-use crate::quantity::grouped;
 use crate::view::{Column, Kind, Table, Value};
+use page::quantity::grouped;
 
 /// Characters of a cell; the rest is in the page of the URL, in the API and in downloads.
 const CELL: usize = 200;

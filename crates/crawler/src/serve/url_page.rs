@@ -10,10 +10,10 @@ use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
 use super::reading::Until;
 use super::tables_page::value_of;
-use crate::quantity::grouped;
 use crate::record::{in_words, outcome_in_words};
-use crate::url::CrawlUrl;
 use crate::view::{Explanation, Fate, LedgerRow, PathStep, Rows, Table, Value, View};
+use page::quantity::grouped;
+use page::url::CrawlUrl;
 
 /// Links that the page lists in each direction; table `links` has all.
 const LINKS: usize = 100;
@@ -55,7 +55,7 @@ pub(super) struct LinkOut {
 
 /// A URL that somebody typed.
 pub(super) fn parse(text: &str) -> Result<CrawlUrl, Failure> {
-    let about = crate::clean::clean_to(text, 200);
+    let about = page::clean::clean_to(text, 200);
     CrawlUrl::parse(text).map_err(|error| Failure::bad(format!("{about} can't be crawled: {error}")))
 }
 

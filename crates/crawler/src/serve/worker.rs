@@ -24,8 +24,8 @@ use super::failure::Failure;
 use super::listen::{self, CONNECTIONS};
 use super::router::{Answer, answer, harden, plain};
 use super::{ServeError, Server, bind, check, metrics};
-use crate::clock;
 use crate::cluster::{ANSWER, Figures};
+use page::clock;
 
 /// A worker whose figures are older is stuck.
 const STALE: Duration = Duration::from_secs(30);

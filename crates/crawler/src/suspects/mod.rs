@@ -18,7 +18,7 @@ use self::notes::Notes;
 pub use self::notes::{ARCHIVE_FILE, FILE, Noted};
 pub use self::process::{OpenBody, TRIAL_ARGUMENT, TrialEnd, Trials, end_of_trial, may_start_trials};
 use crate::store::StoreError;
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// The URLs that are suspected, and the notes of what is being read. Without notes ([`Default`]), only URLs given to [`Suspects::add`] are suspected.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::nofollow;
 use crate::store::StoreError;
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// The crawl's file in the output directory.
 pub const FILE: &str = "reading";

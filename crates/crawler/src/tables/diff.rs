@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::clean::clean;
 use crate::sorter::Sorter;
 use crate::view::{Rows, Table, Value, View, ViewError, changed_lines, host_of, in_order, write_json_line};
+use page::clean::clean;
 
 /// What became of a page or robots.txt from the first crawl to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

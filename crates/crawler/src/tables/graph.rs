@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use quick_xml::escape::escape;
 
-use crate::clean::clean;
 use crate::sorter::Sorter;
 use crate::view::{CRAWL_COLUMN, Kind, RowSorter, Rows, Table, Value, View, ViewError, host_of, neutral};
+use page::clean::clean;
 
 /// Which graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

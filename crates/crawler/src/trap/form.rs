@@ -3,7 +3,7 @@
 use memchr::memchr_iter;
 
 use super::{Budget, BudgetExceeded, TrapSettings};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Longest run of segments that is looked for as a repetition.
 const LONGEST_PERIOD: usize = 8;

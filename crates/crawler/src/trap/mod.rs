@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::link_outcome::LinkOutcome;
 use crate::scope::domain;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// A budget, by the key of the settings that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ impl BudgetExceeded {
                 shape(path)
             ),
         };
-        crate::clean::clean_to(&format!("{} {limit}: {what}", budget.key()), 400)
+        page::clean::clean_to(&format!("{} {limit}: {what}", budget.key()), 400)
     }
 }
 

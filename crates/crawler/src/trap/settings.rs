@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units;
+use page::units;
 
 /// Budgets for infinite URL spaces. URLs beyond a budget are in the ledger, with the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

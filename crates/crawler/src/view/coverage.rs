@@ -8,8 +8,8 @@ use super::SkippedRow;
 use super::moment::Moment;
 use crate::error_kind::ErrorKind;
 use crate::frontier::HostRecord;
-use crate::quantity;
 use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason, in_words};
+use page::quantity;
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

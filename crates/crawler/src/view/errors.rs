@@ -7,7 +7,7 @@ use super::row::row;
 use crate::frontier::{StoredUrl, stored_queue};
 use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 row! {
     /// A visit that failed: no response, an invalid one, or status 4xx or 5xx; or a URL that is queued because its host, or

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::frontier::stored_hosts;
-use crate::ids::HostId;
 use crate::store::{Store, StoreError};
-use crate::url::{CrawlUrl, FingerprintKey};
+use page::ids::HostId;
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// The ids of hosts by their names, read at the first question. Memory: about 20 bytes a host.
 #[derive(Debug, Default)]

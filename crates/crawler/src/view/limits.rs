@@ -7,7 +7,7 @@ use crate::frontier::HostRecord;
 use crate::record::{
     BAD_JSON_LD, GROWTH, LinkOutcome, NOT_LISTED, PageRecord, PlainReason, Reason, UnreadText,
 };
-use crate::sitemap::Fault;
+use page::sitemap::Fault;
 
 /// No limit, but nothing is missing silently: a connection or a content coding that ended before the body did.
 const LOST_END: &str = "incomplete bodies";
@@ -237,8 +237,8 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{LimitHit, SelectError};
     use crate::record::LinkOutcome as Skip;
+    use page::extract::{LimitHit, SelectError};
 
     /// Rows of the document: key, and how it is recorded: table or column, and word.
     fn recorded() -> Vec<(String, String, String)> {

@@ -3,9 +3,9 @@
 use super::lookup::PageUrl;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::extract::Position;
 use crate::page_store::{StoredPage, scan_with_links};
 use crate::record::LinkRecord;
+use page::extract::Position;
 
 row! {
     /// A link of a page.

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::open::{View, ViewError};
-use crate::ids::{HostId, Via, elsewhere_key};
 use crate::page_store::{self, PageNumbers, UrlOfPage};
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
-use crate::url::Fingerprint;
 use hashbrown::HashMap;
 use jiff::Timestamp;
+use page::ids::{HostId, Via, elsewhere_key};
+use page::url::Fingerprint;
 use robots::StatusClass;
 use serde::Deserialize;
 

@@ -10,7 +10,6 @@ use meta::consent::Purpose;
 use super::host_ids::HostIds;
 use super::moment::Moment;
 use crate::causes::{Cause, with_causes};
-use crate::clock::Clock;
 use crate::config::read_record;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
@@ -19,8 +18,9 @@ use crate::live::{Copies, CopyError, DirStore, Holder, OpenError};
 use crate::record::{PageRecord, RecordError, UnreadText, unread_text};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
-use crate::url::FingerprintKey;
 use crate::warc::Directories;
+use page::clock::Clock;
+use page::url::FingerprintKey;
 
 /// Why a crawl can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -227,7 +227,7 @@ impl View {
 
     /// The record of a URL's last visit as it is stored, with what may not be shown. Hosts that are new since they were read are read again.
     #[cfg(feature = "search")]
-    pub(crate) fn stored_record(&self, url: &crate::url::CrawlUrl) -> Result<Option<PageRecord>, StoreError> {
+    pub(crate) fn stored_record(&self, url: &page::url::CrawlUrl) -> Result<Option<PageRecord>, StoreError> {
         let mut ids = self.host_ids();
         let mut host = ids.named(&self.store, &self.key, url.host())?;
         if host.is_none() {

@@ -12,7 +12,7 @@ use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
 use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::Fingerprint;
+use page::url::Fingerprint;
 
 /// Broken URLs that are named; the others are counted.
 const BROKEN: usize = 500;
@@ -216,7 +216,7 @@ impl View {
             let mut hit: Vec<usize> = page
                 .links()?
                 .iter()
-                .filter_map(|link| crate::url::CrawlUrl::parse(&link.to).ok())
+                .filter_map(|link| page::url::CrawlUrl::parse(&link.to).ok())
                 .filter(|to| to.host() == report.host)
                 .filter_map(|to| places.get(&to.fingerprint(self.key())).copied())
                 .collect();

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::json;
 use super::owner::OwnerReport;
-use crate::clean::markdown;
-use crate::quantity::{self, count};
+use page::clean::markdown;
+use page::quantity::{self, count};
 
 impl OwnerReport {
     /// Writes one JSON object.

@@ -17,7 +17,7 @@ use super::row_sorter::SortedRows;
 use super::runs::all_runs;
 use super::value::{Value, ValueRef};
 use crate::page_store;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Rows as values, one for each column.
 pub type RowStream<'a> = Box<dyn Iterator<Item = Result<Vec<Value>, ViewError>> + 'a>;

@@ -16,13 +16,13 @@ use super::open::{View, ViewError};
 use super::row::row;
 use super::row_sorter::host_of;
 use super::stage::stage;
-use crate::extract::LinkKind;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store::{self, StoredPage};
 use crate::record::{Decided, Decision, Layer, LinkRecord, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use page::extract::LinkKind;
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 row! {
     /// A URL that was skipped.

@@ -22,7 +22,7 @@ use crate::page_store::{self, StoredPage};
 use crate::record::{EndRecord, PageRecord, RUN_END, Reason, unread_texts};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Sitemaps that the summary lists; the others are counted.
 pub(super) const SITEMAPS_LISTED: usize = 200;

@@ -9,8 +9,8 @@ use super::json;
 use super::limits::in_words as limit_in_words;
 use super::moment::Moment;
 use super::summary::{HostState, HostSummary, Summary};
-use crate::clean::{clean, clean_to};
-use crate::quantity;
+use page::clean::{clean, clean_to};
+use page::quantity;
 
 /// Widest line.
 const WIDTH: usize = 100;

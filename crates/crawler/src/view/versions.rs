@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::json;
 use super::moment::Moment;
 use super::open::{View, ViewError};
-use crate::clean::clean;
 use crate::config::Settings;
 use crate::frontier::stored_queue_of;
-use crate::quantity;
 use crate::record::{Decided, Layer, RobotsAccess, RobotsRecord};
 use crate::robots_history::{among, rules, versions};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::clean::clean;
+use page::quantity;
+use page::url::CrawlUrl;
 
 /// URLs whose verdict changed that are named one by one.
 const NAMED: usize = 20;

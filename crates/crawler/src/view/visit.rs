@@ -8,8 +8,8 @@ use crate::fetch;
 use crate::frontier::HostId;
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, withhold_links};
-use crate::url::{CrawlUrl, Fingerprint};
 use crate::warc::{self, Location};
+use page::url::{CrawlUrl, Fingerprint};
 
 /// What the database keeps of the last visit of a URL.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::clean::clean;
+use page::clean::clean;
 
 /// The cells that a text takes.
 pub(crate) fn cells(text: &str) -> usize {

@@ -10,7 +10,7 @@ use super::row::Column;
 use super::rows::Rows;
 use super::value::Value;
 use super::{Table, width};
-use crate::clean::clean;
+use page::clean::clean;
 
 /// The form in which a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

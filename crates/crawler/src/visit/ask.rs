@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Requested, VisitContext, trial};
-use crate::clock::{Clock, Now};
 use crate::fetch::{Booked, ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind, Spool};
 use crate::frontier::{Lease, Permit, Work};
 use crate::intents::{Aim, Intent, Place};
 use crate::store::Store;
-use crate::url::CrawlUrl;
+use page::clock::{Clock, Now};
+use page::url::CrawlUrl;
 
 /// The answer to one request.
 pub(super) struct Answered {

@@ -5,12 +5,12 @@
 
 use super::outcome::Captured;
 use super::{Requested, VisitContext};
-use crate::clean::lines_without_controls;
 use crate::fetch::{Fetch, FetchResult, RequestKind, Response};
 use crate::robots_cache::Known;
 use crate::store::{Store, StoreError};
-use crate::url::CrawlUrl;
 use crate::warc::{self, Encoded, Exchange, Metadata};
+use page::clean::lines_without_controls;
+use page::url::CrawlUrl;
 
 /// Header lines that speak of the use of content.
 const ABOUT_USE: [&str; 5] =

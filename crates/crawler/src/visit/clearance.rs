@@ -5,8 +5,6 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use super::outcome::{Event, Outcome};
 use super::{VisitContext, without_request};
-use crate::clean::clean_within;
-use crate::clock::Now;
 use crate::consent::{Before, SiteStatements};
 use crate::fetch::Fetch;
 use crate::frontier::{Lease, RobotsFetch, Work};
@@ -14,7 +12,9 @@ use crate::pace::{Delay, DelayReason};
 use crate::record::{RobotsEvidence, SiteFile};
 use crate::robots_cache::{Entry, Known};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, Origin};
+use page::clean::clean_within;
+use page::clock::Now;
+use page::url::{CrawlUrl, Origin};
 
 /// Bytes kept of a line of robots.txt as evidence. Its record has the whole of it.
 const LINE_BYTES: usize = 2_048;

@@ -7,12 +7,12 @@ use url::Url;
 
 use super::kept::Kept;
 use super::rules::PageRules;
-use crate::clean::{into_without_controls, without_controls};
-use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
-use crate::shared_text::SharedText;
-use crate::url::{CrawlUrl, Fingerprint, resolve};
+use page::clean::{into_without_controls, without_controls};
+use page::extract::{self, LinkKind, Position};
+use page::shared_text::SharedText;
+use page::url::{CrawlUrl, Fingerprint, resolve};
 
 /// A link as found, with what the page's layer says about it.
 #[derive(Debug, Serialize)]

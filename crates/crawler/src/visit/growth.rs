@@ -6,7 +6,7 @@
 //! followed never lack space because of evidence, and evidence takes no more on the disk either, where sled needs up to two and a half times the bytes of its
 //! values. `docs/limits.md`, "What a page may add".
 
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Bytes for each byte of the response, headers included, as transferred.
 const FOR_EACH_BYTE: usize = 4;

@@ -59,7 +59,7 @@ fn failed(error: FetchError, robots: RobotsEvidence) -> HeadAnswer {
 fn answered(response: &Response, length: Option<u64>, robots: RobotsEvidence) -> HeadAnswer {
     let status = response.status;
     let words = if (200..300).contains(&status) {
-        let mime_type = crate::clean::clean_within(response.content_type().unwrap_or("no type"), 100).0;
+        let mime_type = page::clean::clean_within(response.content_type().unwrap_or("no type"), 100).0;
         let length = length.map_or_else(|| "unknown length".to_owned(), |length| format!("{length} bytes"));
         format!("HEAD: {mime_type}, {length}; GET follows")
     } else {

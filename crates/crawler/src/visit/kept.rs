@@ -1,7 +1,7 @@
 //! Untrusted text as it is stored: sanitised, within the limits of the page, and with the name of each limit reached.
 
-use crate::clean::{clean, clean_within, within_without_controls, without_controls};
-use crate::extract::{ExtractLimits, LimitHit};
+use page::clean::{clean, clean_within, within_without_controls, without_controls};
+use page::extract::{ExtractLimits, LimitHit};
 
 /// Keywords that are kept of a page.
 const KEYWORDS: usize = 200;

@@ -48,7 +48,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::clock::Clock;
 use crate::consent::{self, ConsentCache};
 use crate::encoded::Size;
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, RequestKind, Response};
@@ -59,7 +58,8 @@ use crate::page_store;
 use crate::record::{PageRecord, SiteFile};
 use crate::robots_cache::{Known, RobotsCache};
 use crate::store::{Store, StoreError};
-use crate::url::CrawlUrl;
+use ::page::clock::Clock;
+use ::page::url::CrawlUrl;
 
 /// The records of earlier visits, where URLs are visited again.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::read_pool::BacklogBytes;
 use super::visited::Visited;
-use crate::clock::Now;
 use crate::encoded::Size;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult, Truncation};
 use crate::frontier::{Booking, Lease, RobotsFetch};
@@ -14,9 +13,10 @@ use crate::pace::Delay;
 use crate::post::HopAnswer;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
-use crate::sitemap::{Sitemap, SitemapFormat, SitemapUrl};
-use crate::url::CrawlUrl;
 use crate::warc::Encoded;
+use page::clock::Now;
+use page::sitemap::{Sitemap, SitemapFormat, SitemapUrl};
+use page::url::CrawlUrl;
 
 /// What a visit came to.
 #[derive(Debug)]

@@ -17,18 +17,18 @@ use super::rules::PageRules;
 use super::text_marks::{bytes_mark, style_sheet_mark, text_marks};
 use super::visited::Visited;
 use super::{Requested, revisit};
-use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::SiteStatements;
-use crate::extract::{
-    self, Document, ExtractInput, Extracted, LimitHit, LinkKind, MainText, Readings, Unread,
-};
 use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
     About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, price,
 };
-use crate::url::CrawlUrl;
 use crate::warc::{self, Encoded, Exchange};
+use page::clean::{lines_without_controls, without_controls};
+use page::extract::{
+    self, Document, ExtractInput, Extracted, LimitHit, LinkKind, MainText, Readings, Unread,
+};
+use page::url::CrawlUrl;
 
 /// What is known of a page before it is read.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use robots::StatusClass;
 
-use crate::extract::{self, Document};
 use crate::fetch::{ErrorKind, FetchError, Response, Truncation};
-use crate::url::CrawlUrl;
+use page::extract::{self, Document};
+use page::url::CrawlUrl;
 
 /// Refuses a response that ends early, unless what came of it can be used: a page whose head is whole, or any response whose status
 /// alone counts.

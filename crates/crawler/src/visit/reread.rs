@@ -7,14 +7,14 @@ use super::Requested;
 use super::page::{self, PageContext};
 use super::rules::PageRules;
 use super::visited::Visited;
-use crate::clock::Now;
 use crate::consent::SiteStatements;
 use crate::fetch::{BodyPermit, Response, Truncation, decode_body, field_lines_of, is_whole_range};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::suspects;
-use crate::url::CrawlUrl;
 use crate::warc::Record;
+use ::page::clock::Now;
+use ::page::url::CrawlUrl;
 
 /// Reads an archived response as the visit did: record and links, without its place in the archive. None where the record is
 /// no response to this URL.

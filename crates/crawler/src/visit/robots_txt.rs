@@ -9,8 +9,6 @@ use super::outcome::Captured;
 use super::{
     BacklogBytes, Event, Outcome, Requested, VisitContext, local, reading, unanswered, without_request,
 };
-use crate::clean::clean_to;
-use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind};
 use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
@@ -18,7 +16,9 @@ use crate::post::HopAnswer;
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, RobotsStep};
 use crate::store::{Store, StoreError};
-use crate::url::{CrawlUrl, Origin};
+use page::clean::clean_to;
+use page::clock::Now;
+use page::url::{CrawlUrl, Origin};
 
 /// Where a robots.txt lies that may be asked for whatever the rules say.
 const PATH: &str = "/robots.txt";

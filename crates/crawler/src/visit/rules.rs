@@ -4,11 +4,11 @@ use meta::consent::Policy;
 
 use super::read_pool::ReadPool;
 use crate::costly::CostlySettings;
-use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
-use crate::sitemap::SitemapLimits;
 use crate::suspects::{self, Noted, Suspects};
-use crate::url::{CrawlUrl, FingerprintKey};
 use crate::wanted::Wanted;
+use page::extract::{ExtractLimits, SelectLimits, SelectRule};
+use page::sitemap::SitemapLimits;
+use page::url::{CrawlUrl, FingerprintKey};
 
 /// How pages are read in this crawl.
 #[derive(Debug)]

@@ -11,13 +11,13 @@ use super::ask::{Answered, ask};
 use super::capture::capture;
 use super::outcome::{Captured, SitemapPart, SitemapParts};
 use super::{BacklogBytes, Event, Outcome, Requested, SitemapRead, VisitContext, local};
-use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind, Response, SpooledBody, Truncation};
 use crate::frontier::{Lease, Permit, Work};
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
-use crate::sitemap::{self, Sitemap, SitemapUrl};
 use crate::store::{Store, StoreError};
+use page::clean::clean_within;
+use page::sitemap::{self, Sitemap, SitemapUrl};
 
 /// Bytes kept of where a sitemap redirects to, if that is no http URL.
 const LONGEST_REFERENCE: usize = 2_048;

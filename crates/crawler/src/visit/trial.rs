@@ -13,8 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::page::{self, PageContext};
 use super::rules::PageRules;
 use super::{Requested, VisitContext};
-use crate::clean::clean;
-use crate::clock::Now;
 use crate::consent::{ConsentCache, SiteFileStep, SiteStatements};
 use crate::fetch::{
     BodyPermit, ErrorKind, Fetch, FetchError, FetchResult, FieldLines, RequestKind, Response, Spool,
@@ -23,11 +21,13 @@ use crate::fetch::{
 use crate::frontier::{QueuedUrl, RobotsFetch};
 use crate::record::{RobotsEvidence, SiteFile};
 use crate::robots_cache::{RobotsCache, RobotsStep};
-use crate::sitemap;
 use crate::store::Store;
 use crate::suspects::{self, Noted, OpenBody, Suspects, TrialEnd};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc::Record;
+use ::page::clean::clean;
+use ::page::clock::Now;
+use ::page::sitemap;
+use ::page::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// What a body is read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use meta::Effects;
 use super::found::FoundLink;
 use super::growth::Growth;
 use crate::encoded::{Size, json, packed_size};
-use crate::extract::MainText;
 use crate::packed::pack;
 use crate::record::{Archived, PageRecord};
 use crate::warc::Encoded;
+use page::extract::MainText;
 
 /// Bytes that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
 /// queued, with its evidence and the unused capacity of a growing list of entries.

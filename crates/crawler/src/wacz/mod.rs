@@ -24,12 +24,12 @@ use self::blocks::Blocks;
 use self::package::{Package, Packing};
 pub use self::sign::{KeyError, SigningKey};
 use crate::cdxj::CdxjError;
-use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::nofollow;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store as _, StoreError, Tree};
 use crate::warc;
+use page::extract::ExtractLimits;
 
 /// Version of the format that is written.
 pub const VERSION: &str = "1.1.1";

@@ -10,8 +10,8 @@ use crate::frontier::HostId;
 use crate::page_store::{Change, PageWriter};
 use crate::record::{Archived, PageRecord, Withdrawal};
 use crate::store::{AnyStore, MemoryStore, Write as Put};
-use crate::url::Fingerprint;
 use crate::warc::{Exchange, WarcInfo, WarcWriter, encode};
+use page::url::Fingerprint;
 
 fn lines(count: usize) -> Vec<Vec<u8>> {
     (0..count)

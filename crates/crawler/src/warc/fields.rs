@@ -2,7 +2,7 @@
 
 use jiff::fmt::temporal::DateTimePrinter;
 
-use crate::clean;
+use page::clean;
 
 /// The line that begins each record.
 pub(super) const VERSION: &str = "WARC/1.1\r\n";

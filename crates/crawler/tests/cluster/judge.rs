@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crawler::clock::wall;
+use page::clock::wall;
 
 use crate::server::wait;
 

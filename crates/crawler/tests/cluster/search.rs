@@ -5,9 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crawler::clock::wall;
 use crawler::search::{Contents, Search};
 use jiff::Timestamp;
+use page::clock::wall;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crawler::cluster::{self, Address, Claim, Database, PgStore, Plan, Terms};
 use crawler::post::{MAIL, Place};
 use crawler::store::{MemoryStore, Store as _, StoreError, Tree, Write, conformance};
-use crawler::url::FingerprintKey;
+use page::url::FingerprintKey;
 
 use crate::server::Server;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crawler::clock::wall;
 use crawler::warc::Reader;
+use page::clock::wall;
 use rustix::process::Signal;
 use tempfile::TempDir;
 

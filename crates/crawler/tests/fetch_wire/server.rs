@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crawler::clock::Now;
 use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
 use crawler::pace::{Delay, DelayReason};
 use crawler::store::MemoryStore;
-use crawler::url::{CrawlUrl, FingerprintKey};
+use page::clock::Now;
+use page::url::{CrawlUrl, FingerprintKey};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

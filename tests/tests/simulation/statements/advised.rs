@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::config::{ScopeMode, Settings, TrapSettings};
-use crawler::url::CrawlUrl;
 use crawler::view::{Advice, Explanation, Fate, Statement, View};
+use page::url::CrawlUrl;
 use whole_program::simweb::{Kind, Link, LinkKind, Page, RobotsForm, Web};
 
 use super::scenes::Scene;

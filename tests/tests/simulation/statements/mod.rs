@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crawler::store::{MemoryStore, Store, Tree, Write};
-use crawler::url::CrawlUrl;
 use crawler::view::{Advice, Explanation, HostStatement, Statement, Status, View};
+use page::url::CrawlUrl;
 use serde_json::Value;
 use whole_program::simweb::Truth;
 

@@ -3,8 +3,8 @@
 use meta::consent::{Claim, Consent, Signal, Statement};
 
 use super::*;
-use crate::extract::Position;
 use crate::record::EffectsTaken;
+use page::extract::Position;
 
 fn said(word: &str) -> meta::DirectiveSource {
     let source = meta::Source::new(meta::SourceKind::Meta, 0, "robots", word);

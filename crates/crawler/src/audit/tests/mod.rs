@@ -16,10 +16,8 @@ use jiff::SignedDuration;
 use meta::consent::Purpose;
 
 use super::*;
-use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{self, Record};
-use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, DelayReason};
 use crate::page_store::{self, PageWriter, scan_with_links};
@@ -28,8 +26,10 @@ use crate::record::{
     RobotsConsent, RobotsRecord, Withdrawal, encode_links,
 };
 use crate::store::{MemoryStore, Write};
-use crate::url::CrawlUrl;
 use crate::warc::{Exchange, WarcInfo, encode};
+use page::clock::Now;
+use page::extract::ExtractLimits;
+use page::url::CrawlUrl;
 
 const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 const SITE: &str = "http://a.test";
@@ -156,7 +156,7 @@ fn page(path: &str, second: f64, via: Option<Via>) -> PageRecord {
     }
 }
 
-fn print(path: &str) -> crate::url::Fingerprint {
+fn print(path: &str) -> page::url::Fingerprint {
     CrawlUrl::parse(&format!("{SITE}{path}")).unwrap().fingerprint(&KEY)
 }
 

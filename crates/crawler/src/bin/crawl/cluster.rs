@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
-use crawler::clock::wall;
 use crawler::cluster::{
     self, Address, AtRestError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
     NewLimits, RecrawlError, ResumeError, State, Status, Terms, TransferError, Transferred, Watch,
 };
 use crawler::config::units::{self, UnitError};
-use crawler::quantity::{count, size};
+use page::clock::wall;
+use page::quantity::{count, size};
 use serde_json::json;
 
 use crate::database::{address, database_error};
@@ -518,7 +518,7 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         "{}, of which {} without a worker; lease {}",
         count(u64::from(terms.partitions), "partition"),
         status.free,
-        crawler::units::format_duration(terms.lease)
+        page::units::format_duration(terms.lease)
     )?;
     if status.databases.len() > 1 {
         for (address, partitions) in &status.databases {
@@ -531,7 +531,7 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
             text,
             "worker {} ({}): {}, {} queued, {} in flight",
             worker.id,
-            crawler::clean::clean(&worker.name),
+            page::clean::clean(&worker.name),
             count(worker.partitions, "partition"),
             worker.queued,
             worker.in_flight
@@ -543,14 +543,14 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
     for standby in &status.standbys {
         let words = [&standby.state, &standby.sync].map(|word| word.as_deref().unwrap_or("unknown"));
         let behind = standby.behind.map(|behind| format!(", {} behind", size(behind))).unwrap_or_default();
-        writeln!(text, "standby {}: {}{behind}", crawler::clean::clean(&standby.name), words.join(", "))?;
+        writeln!(text, "standby {}: {}{behind}", page::clean::clean(&standby.name), words.join(", "))?;
     }
     for due in &status.withdrawals {
         let captures = (due.captures > 0).then(|| count(due.captures, "capture"));
         let files = (due.files > 0).then(|| format!("forgotten pages in {}", count(due.files, "file")));
         let what = captures.into_iter().chain(files).collect::<Vec<_>>().join(" and ");
         if let Some(id) = due.id {
-            let name = due.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
+            let name = due.name.as_deref().map(page::clean::clean).unwrap_or_default();
             writeln!(
                 text,
                 "{what} to be removed from the archive of worker {id} ({name}), when it is running"
@@ -563,7 +563,7 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         }
     }
     for of in &status.requests_unknown {
-        let name = of.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
+        let name = of.name.as_deref().map(page::clean::clean).unwrap_or_default();
         let worker = match of.id {
             0 => "a worker that died before the crawl was moved".to_owned(),
             id => format!("worker {id} ({name})"),
@@ -619,11 +619,11 @@ fn stop(database: &Address, console: Console) -> anyhow::Result<i32> {
                 .workers
                 .iter()
                 .filter(|worker| worker.partitions > 0)
-                .map(|worker| format!("{} ({})", worker.id, crawler::clean::clean(&worker.name)))
+                .map(|worker| format!("{} ({})", worker.id, page::clean::clean(&worker.name)))
                 .collect();
             let what = format!(
                 "these workers haven't ended after {}: {}; they ask no host once they see the database, and not after their lease",
-                crawler::units::format_duration(WAIT),
+                page::units::format_duration(WAIT),
                 names.join(", ")
             );
             return Err(Stop::new(exit::UNEXPECTED, what).into());
@@ -698,7 +698,7 @@ fn lost(args: &LostArgs, console: Console) -> anyhow::Result<i32> {
     } else {
         let names: Vec<String> = workers
             .iter()
-            .map(|worker| format!("{} ({})", worker.id, crawler::clean::clean(&worker.name)))
+            .map(|worker| format!("{} ({})", worker.id, page::clean::clean(&worker.name)))
             .collect();
         let next = match before {
             State::Stopped => {

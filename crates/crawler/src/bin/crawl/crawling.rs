@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::causes::with_causes;
-use crawler::clean::clean;
 use crawler::engine::{End, Listener, Steer, Stop as Request};
 use crawler::event::{CrawlEvent, Progress};
 use crawler::job::{Finished, Job, JobError};
 use crawler::live::{self, Answer, Order};
-use crawler::quantity::{count, size};
 use crawler::record::{Decision, in_words};
 use crawler::view::{self, Status};
+use page::clean::clean;
+use page::quantity::{count, size};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::exit::{self, Stop};

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use crawler::clean::clean;
 use crawler::demo::report::Form;
 use crawler::demo::{self, TourError};
+use page::clean::clean;
 
 use crate::exit;
 use crate::terminal::Console;

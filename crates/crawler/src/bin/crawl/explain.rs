@@ -10,12 +10,12 @@ use std::sync::Arc;
 use clap::Args;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
-use crawler::url::CrawlUrl;
 #[cfg(feature = "cluster")]
 use crawler::view::PathStep;
 use crawler::view::{Explanation, View};
 #[cfg(feature = "cluster")]
 use crawler::warc::Directories;
+use page::url::CrawlUrl;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
 
 fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
     CrawlUrl::parse(url).map_err(|error| {
-        let text = crawler::clean::clean(url);
+        let text = page::clean::clean(url);
         Stop::new(exit::USAGE, format!("{text} can't be crawled: {error}")).into()
     })
 }

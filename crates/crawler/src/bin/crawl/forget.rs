@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use crawler::clean::clean;
 use crawler::job::{self, JobError, Removed};
-use crawler::quantity::count;
 use crawler::record::Forget;
 use crawler::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
-use crawler::url::CrawlUrl;
+use page::clean::clean;
+use page::quantity::count;
+use page::url::CrawlUrl;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
@@ -49,7 +49,7 @@ pub(crate) struct AskedArgs {
 pub(crate) fn run(args: &ForgetArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let (forget, reason) = args.asked.read()?;
-    let removed = job::forget(&args.dir, forget, &reason, crawler::clock::wall())
+    let removed = job::forget(&args.dir, forget, &reason, page::clock::wall())
         .map_err(|error| with_exit_code(&error))?;
     let Removed { pages, records, shared, shared_urls } = &removed;
     if console.json {

@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use crawler::causes::with_causes;
-use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
 use crawler::config::read_own;
 use crawler::crawl_dir::refuse_links;
-use crawler::extract::ExtractLimits;
 use crawler::job::{CrawlDir, DirError};
 use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, SearchError};
 use crawler::store::{AnyStore, SledStore};
@@ -20,6 +18,8 @@ use crawler::warc::Directories;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use page::clean::clean;
+use page::extract::ExtractLimits;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -115,7 +115,7 @@ const LIMIT: u32 = 10;
 /// Finds pages.
 pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let now = crawler::clock::wall();
+    let now = page::clock::wall();
     let (dir, query) = args.asked(console)?;
     search::check_query(&query).map_err(|error| with_exit_code(&error.into()))?;
     refuse_links(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
@@ -173,7 +173,7 @@ impl SearchArgs {
             if lag > 0 {
                 console.note(&format!(
                     "the crawl went on since the index was written: {} aren't in it; `crawl index --cluster` takes them in",
-                    crawler::quantity::count(lag, "decision")
+                    page::quantity::count(lag, "decision")
                 ));
             }
             return Ok((index, format!("{} {words}", self.dir.display()).trim().to_owned()));
@@ -278,7 +278,7 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     let held = CrawlDir::open(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let store = SledStore::open(&held.db()).map_err(|error| with_exit_code(&error.into()))?;
     let store: AnyStore = Arc::new(store);
-    let built = search::rebuild(dir, &store, limits(dir)?, crawler::clock::wall(), &mut progress);
+    let built = search::rebuild(dir, &store, limits(dir)?, page::clock::wall(), &mut progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {
@@ -323,7 +323,7 @@ fn index_cluster(
     let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
     let parts = crate::database::views(database)?;
     let archive = Directories::new(archive.to_vec());
-    search::index_parts(out, &parts, archive, limits, crawler::clock::wall(), progress)
+    search::index_parts(out, &parts, archive, limits, page::clock::wall(), progress)
         .map_err(|error| with_exit_code(&error))
 }
 

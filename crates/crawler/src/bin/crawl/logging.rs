@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 
-use crawler::clean::{clean, escaped};
+use page::clean::{clean, escaped};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use crawler::extract::ExtractLimits;
 use jiff::Timestamp;
 use meta::{Agent, Dialect};
+use page::extract::ExtractLimits;
 use serde_json::json;
 use url::Url;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &PageCheckArgs, console: Console) -> anyhow::Result<i32>
         agent: args.agent.as_deref(),
         aliases: &args.alias,
         dialect: args.dialect,
-        now: args.now.unwrap_or_else(crawler::clock::wall),
+        now: args.now.unwrap_or_else(page::clock::wall),
     };
     stored::run(&asked, console, out)
 }
@@ -100,7 +100,7 @@ fn single(args: &PageCheckArgs, console: Console, out: &mut dyn Write) -> anyhow
         closes_unread_head: true,
         agent: Agent::new(agent).with_aliases(&args.alias),
         dialect: args.dialect,
-        now: args.now.unwrap_or_else(crawler::clock::wall),
+        now: args.now.unwrap_or_else(page::clock::wall),
         url: args.url.clone(),
         headers,
     };

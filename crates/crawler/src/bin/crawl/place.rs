@@ -26,7 +26,7 @@ pub(crate) fn directory_first<'a>(
         _ => None,
     });
     if is_swapped.is_none() && !is_no_url(first) {
-        let (first, second) = (crawler::clean::clean(first), crawler::clean::clean(second));
+        let (first, second) = (page::clean::clean(first), page::clean::clean(second));
         let what = format!("neither {first} nor {second} is the directory of a crawl: `{usage}`");
         return Err(Stop::new(exit::USAGE, what).into());
     }

@@ -10,8 +10,8 @@ use crawler::crawl_dir::refuse_links;
 use crawler::job;
 use crawler::plan::Plan;
 use crawler::store::AnyStore;
-use crawler::url::CrawlUrl;
 use crawler::view::{ViewError, write_json_line};
+use page::url::CrawlUrl;
 
 use crate::exit;
 use crate::options::environment;
@@ -94,6 +94,6 @@ fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::
     };
     let view = args.reading.open(dir)?;
     let store = Arc::new(AnyStore::clone(view.store()));
-    job::plan_stored(&settings, &seeds, &store, crawler::clock::wall())
+    job::plan_stored(&settings, &seeds, &store, page::clock::wall())
         .map_err(|error| crawling::with_exit_code(&error))
 }

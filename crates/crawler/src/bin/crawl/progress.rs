@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use crawler::clean::clean;
 use crawler::event::Progress;
 use crawler::pace::DelayReason;
-use crawler::quantity::count;
 use indicatif::{ProgressBar, ProgressStyle};
+use page::clean::clean;
+use page::quantity::count;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::Console;

@@ -10,7 +10,7 @@ use crawler::repair::{RepairError, Repaired, repair};
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::terminal::Console;
-use crawler::quantity::{count, size};
+use page::quantity::{count, size};
 
 /// Options of `repair`.
 #[derive(Clone, Debug, Args)]
@@ -32,7 +32,7 @@ pub(crate) struct RepairArgs {
 pub(crate) fn run(args: &RepairArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let repaired =
-        repair(&args.dir, &args.out, crawler::clock::wall()).map_err(|error| with_exit_code(&error))?;
+        repair(&args.dir, &args.out, page::clock::wall()).map_err(|error| with_exit_code(&error))?;
     let out = path_text(&args.out);
     let mut stdout = io::stdout().lock();
     if console.json {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RepairArgs, console: Console) -> anyhow::Result<i32> {
         for line in lines(&repaired) {
             writeln!(stdout, "{line}")?;
         }
-        writeln!(stdout, "continue with: crawl resume {}", crawler::clean::clean(&out))?;
+        writeln!(stdout, "continue with: crawl resume {}", page::clean::clean(&out))?;
     }
     Ok(exit::COMPLETE)
 }

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
 fn owner_report(args: &ReportArgs, host: &str, console: Console) -> anyhow::Result<i32> {
     let report = args.view_with(host)?.owner_report(host).map_err(|error| view_error(&error))?;
     let report = report.ok_or_else(|| {
-        let host = crawler::clean::clean(host);
+        let host = page::clean::clean(host);
         let place = args.place();
         Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show {place} hosts` lists them"))
     })?;
@@ -145,7 +145,7 @@ fn provenance(args: &ReportArgs, dir: &Path, console: Console) -> anyhow::Result
     {
         let words = format!(
             "--license {} isn't a URL; write one, as in https://spdx.org/licenses/CC0-1.0",
-            crawler::clean::clean(license)
+            page::clean::clean(license)
         );
         return Err(Stop::new(exit::USAGE, words).into());
     }
@@ -167,7 +167,7 @@ fn provenance(args: &ReportArgs, dir: &Path, console: Console) -> anyhow::Result
                 done.kept.join(", ")
             )?;
         }
-        writeln!(out, "described: {}", crawler::quantity::count(done.described as u64, "file"))
+        writeln!(out, "described: {}", page::quantity::count(done.described as u64, "file"))
     })
 }
 

@@ -7,8 +7,8 @@ use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Record, load_own, units};
 use crawler::crawl_dir::refuse_links;
 use crawler::job::{Job, Rejudged, Revisit};
-use crawler::quantity::count;
 use crawler::view::Moment;
+use page::quantity::count;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
@@ -121,7 +121,7 @@ pub(crate) fn resume(args: &ContinueArgs, again: Again, console: Console) -> any
     }
     #[cfg(feature = "serve")]
     let bound = args.serve.bind(&args.dir)?;
-    let now = crawler::clock::wall();
+    let now = page::clock::wall();
     let mut job =
         Job::resume(loaded.settings, &record, now).map_err(|error| crawling::with_exit_code(&error))?;
     if job.lost() > 0 {

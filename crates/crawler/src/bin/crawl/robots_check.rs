@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use crawler::clean::clean;
+use page::clean::clean;
 use robots::{Agent, Dialect, Options, Robots, Warning, WarningKind, origin_of};
 use serde_json::json;
 

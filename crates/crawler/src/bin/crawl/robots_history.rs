@@ -58,7 +58,7 @@ pub(crate) fn log(args: &RobotsLogArgs, console: Console) -> anyhow::Result<i32>
         for (origin, answers) in &logs {
             if !console.json {
                 if logs.len() > 1 {
-                    writeln!(out, "{}", crawler::clean::clean(origin))?;
+                    writeln!(out, "{}", page::clean::clean(origin))?;
                 }
                 writeln!(
                     out,
@@ -80,7 +80,7 @@ pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i3
         open_at([&args.dir, &args.origin], &args.reading, "crawl robots diff DIR ORIGIN [A B]", console)?;
     let [origin] = &origins[..] else {
         let what = format!("several origins have a stored robots.txt, choose one: {}", origins.join(" "));
-        return Err(Stop::new(exit::USAGE, crawler::clean::clean(&what).into_owned()).into());
+        return Err(Stop::new(exit::USAGE, page::clean::clean(&what).into_owned()).into());
     };
     let pair = args.a.clone().zip(args.b.clone()).map(|(a, b)| [Which(a), Which(b)]);
     let named = pair.is_some();
@@ -112,7 +112,7 @@ fn open_at(
     let view = reading.open(&dir)?;
     let found = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if found.is_empty() {
-        let text = crawler::clean::clean(origin);
+        let text = page::clean::clean(origin);
         let dir = path_text(&dir);
         let what = format!("no robots.txt of {text} is stored; `crawl show {dir} robots` lists all");
         return Err(Stop::new(exit::USAGE, what).into());

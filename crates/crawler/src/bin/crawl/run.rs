@@ -237,7 +237,7 @@ fn report_bad_lines(list: &SeedList, console: Console) {
 
 /// Makes the crawl's directory; what can be checked is checked before anything is written.
 fn start(job: Job) -> anyhow::Result<crawler::job::Job> {
-    crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
+    crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, page::clock::wall())
         .map_err(|error| crawling::with_exit_code(&error))
 }
 

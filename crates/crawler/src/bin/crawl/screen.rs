@@ -8,7 +8,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use crawler::event::Progress;
-use crawler::quantity::count;
+use page::quantity::count;
 
 use crate::progress::Display;
 use crate::terminal::Console;

@@ -7,16 +7,16 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
 use crawler::live::Holder;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
-use crawler::url::CrawlUrl;
 use crawler::view::{
     Column, Summary, Table, TableFormat, UnknownColumn, View, ViewError, Written, stable_rows_of, write_rows,
 };
+use page::clean::clean;
+use page::url::CrawlUrl;
 
 pub(crate) use self::pager::Pager;
 pub(crate) use crate::exit::view_error;

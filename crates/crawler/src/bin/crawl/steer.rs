@@ -7,12 +7,12 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clap::Args;
-use crawler::clean::clean;
 use crawler::config::units;
 use crawler::crawl_dir::refuse_links;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::pace::DelayReason;
-use crawler::quantity::{count, size};
+use page::clean::clean;
+use page::quantity::{count, size};
 use serde_json::Value;
 
 use crate::exit::{self, Stop};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use clap::{ColorChoice, ValueEnum};
-use crawler::clean::clean;
+use page::clean::clean;
 
 /// When messages are coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -9,7 +9,7 @@ use crawler::cluster::ObjectsError;
 use crawler::cluster::{self, Address, ArchiveError, ArchivePlace, Ended, Figures, WorkError, WorkerOptions};
 use crawler::crawl_dir::CrawlDir;
 use crawler::engine::Stop as Request;
-use crawler::quantity::{count, size};
+use page::quantity::{count, size};
 use serde_json::json;
 use tokio::sync::watch;
 

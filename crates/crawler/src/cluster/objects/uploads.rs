@@ -18,12 +18,12 @@ use super::super::written::Written;
 use super::super::{Claim, Database, PgStore};
 use super::{Objects, ObjectsError};
 use crate::causes::with_causes;
-use crate::clock::Clock;
 use crate::commit::{CommitError, read_warc_end, warc_end_key};
 use crate::crawl_dir::CrawlDir;
 use crate::post::{Series, StoredObject, stored_object_key};
 use crate::store::{Store as _, StoreError, Tree};
 use crate::warc;
+use page::clock::Clock;
 
 /// How long the database may be out of reach: what isn't done now is done at the next look.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! Tables of text, 100 columns wide.
 
-use crate::clean::clean;
+use page::clean::clean;
 use std::io::{self, Write};
 
 /// Columns of a line.

@@ -1,11 +1,11 @@
 //! Visits without a response: a retry, or a record of the failure; and requests that this machine couldn't make.
 
 use super::{FollowUp, Place, Settled, Settling, Shortfall, whose};
-use crate::clock::Now;
 use crate::fetch::{ErrorKind, FetchError};
 use crate::frontier::{Lease, QueuedUrl, Work};
 use crate::pace::{Delay, DelayReason, HostPace};
 use crate::record::{Decided, Decision, Evidence, Layer, PageRecord, RobotsEvidence};
+use page::clock::Now;
 
 /// What a failure without a status tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

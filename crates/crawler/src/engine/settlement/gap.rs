@@ -6,13 +6,13 @@ use robots::StatusClass;
 
 use super::failure::{Blame, blames};
 use super::{Settling, about};
-use crate::clock::Now;
 use crate::config::LedgerLevel;
 use crate::fetch::FetchError;
 use crate::frontier::{HostState, Lease, Work};
 use crate::pace::{self, Delay, DelayReason, HostPace, PaceRules};
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::visit::{Event, Outcome, Requested};
+use page::clock::Now;
 
 /// A host's next time, and the rule that set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,6 @@ pub(super) use self::failure::failure_record;
 use self::gap::Gap;
 pub(super) use self::gap::origin_host;
 pub(super) use self::page::unlisted;
-use crate::clock::Now;
 use crate::commit::Totals;
 use crate::config::LedgerLevel;
 use crate::consent::denials;
@@ -30,8 +29,9 @@ use crate::record::{
     RequestMade, RobotsEvidence, SiteFileRecord, SitemapRecord,
 };
 use crate::robots_cache::Entry;
-use crate::url::CrawlUrl;
 use crate::visit::{Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, UnwantedAnswer, Visited};
+use ::page::clock::Now;
+use ::page::url::CrawlUrl;
 
 /// The settings that settling depends on.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::fetch::{ErrorKind, FetchError};
 use crate::frontier::{HostCounts, HostState};
-use crate::ids::HostId;
 use crate::pace::{DelayReason, HostPace, as_the_site_sees};
 use crate::record::SitemapFound;
 use crate::visit::{BacklogBytes, Growth};
+use ::page::ids::HostId;
 
 fn rules() -> Rules {
     Rules {

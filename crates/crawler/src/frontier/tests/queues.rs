@@ -128,7 +128,7 @@ fn queues_of_format_2_are_read() {
     // A queued URL, whose fifth field from the end was a boolean: seed.
     #[derive(serde::Serialize)]
     struct Former<'a> {
-        scheme: crate::url::Scheme,
+        scheme: page::url::Scheme,
         port: Option<u16>,
         path: &'a str,
         depth: u32,
@@ -139,7 +139,7 @@ fn queues_of_format_2_are_read() {
     }
     for seed in [false, true] {
         let former = Former {
-            scheme: crate::url::Scheme::Http,
+            scheme: page::url::Scheme::Http,
             port: None,
             path: "/x",
             depth: 1,
@@ -291,7 +291,7 @@ fn a_record_lacks_what_is_zero_or_none_and_reads_the_same_with_it() {
     assert!(written.contains(r#""left_ms":0"#), "{written}");
     assert_eq!(HostRecord::read(written.as_bytes()).unwrap(), record);
     record.wait_ms = 5_000;
-    record.boot = Some(crate::clock::Boot { id: 7, ms: 9 });
+    record.boot = Some(page::clock::Boot { id: 7, ms: 9 });
     record.robots_status = Some("rules: fetched: 200".to_owned());
     record.parked = Some("crawl stopped".to_owned());
     record.pace.slowed = 2;

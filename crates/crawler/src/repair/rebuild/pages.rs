@@ -5,8 +5,8 @@ use crate::commit::SettledPage;
 use crate::frontier::{QueuedUrl, Via};
 use crate::record::{Archived, LinkOutcome, LinkRecord, PageRecord, withhold_links};
 use crate::store::{Tree, Write};
-use crate::url::CrawlUrl;
 use crate::{visit, warc};
+use page::url::CrawlUrl;
 
 impl Rebuild<'_> {
     pub(super) fn via(&self, via: Option<Via>) -> Option<Via> {

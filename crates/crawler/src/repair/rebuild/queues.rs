@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::withheld;
 use super::{AT_ONCE, Rebuild, Result};
-use crate::extract::is_resource;
 use crate::frontier::{
     HostRecord, Marks, Priority, QueuedUrl, Via, block_hosts, chunk_urls, journal_names, journal_urls,
 };
 use crate::page_store;
 use crate::store::Tree;
-use crate::url::CrawlUrl;
+use page::extract::is_resource;
+use page::url::CrawlUrl;
 
 impl Rebuild<'_> {
     /// Returns the known hosts their new ids, with what they asked for. Their names are in three trees.

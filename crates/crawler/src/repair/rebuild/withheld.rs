@@ -6,8 +6,8 @@ use super::{Rebuild, Result};
 use crate::commit::CommitError;
 use crate::record::{Archived, PageRecord, Withdrawal};
 use crate::store::{Tree, Write};
-use crate::url::CrawlUrl;
 use crate::warc;
+use page::url::CrawlUrl;
 
 impl Rebuild<'_> {
     /// Takes a response out of the new archive whose own words forbid to keep it, whatever let it be archived once. Says whether it did.

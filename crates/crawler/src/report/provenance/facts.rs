@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::About;
-use crate::clean::{clean, markdown};
 use crate::config::{Contact, ResourceHosts, ScopeMode, Settings};
-use crate::quantity;
 use crate::record::in_words;
 use crate::report::{ChangedSetting, Course, Report};
-use crate::units::format_duration;
 use crate::view::{Activity, Counted, KindCount, Moment, RunFigures, Status};
+use page::clean::{clean, markdown};
+use page::quantity;
+use page::units::format_duration;
 
 /// Runs whose gaps a sentence names; the table of the runs has all.
 const RUNS_NAMED: usize = 12;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::facts::{Counts, Facts};
-use crate::clean::markdown;
-use crate::quantity;
 use crate::record::in_words;
 use crate::view::Status;
+use page::clean::markdown;
+use page::quantity;
 
 /// Reasons that are named in a sentence.
 const REASONS: usize = 6;

@@ -38,7 +38,7 @@ pub(super) fn guarded_io<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, 
     result.map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        let detail = format!("sled gave up: {}", crate::clean::clean_to(words, 200));
+        let detail = format!("sled gave up: {}", page::clean::clean_to(words, 200));
         StoreError::Damaged { path: path.to_owned(), detail }
     })
 }

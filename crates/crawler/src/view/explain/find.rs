@@ -9,7 +9,7 @@ use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// Steps of a path that are listed; a longer one begins with those next to the URL.
 const STEPS: usize = 1000;

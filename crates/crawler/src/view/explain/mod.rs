@@ -34,7 +34,7 @@ use crate::ledger;
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// What a URL came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -6,7 +6,6 @@ use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
 use super::statement::{AS_SEED, Advice};
-use crate::clean::clean;
 use crate::config::{
     self, Record, ScopeMode, ScopeSettings, Settings, read_own, read_record, read_record_text,
     read_settings_in_force,
@@ -20,7 +19,8 @@ use crate::record::{
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use page::clean::clean;
+use page::url::CrawlUrl;
 
 /// What the stored robots.txt of an origin says to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,9 +6,9 @@ use super::super::json;
 use super::super::skipped::evidence_in_words;
 use super::now::LicenseLine;
 use super::{Explanation, OriginalBody};
-use crate::clean::clean;
-use crate::quantity;
 use crate::record::{in_words, outcome_in_words};
+use page::clean::clean;
+use page::quantity;
 
 impl Explanation {
     /// Writes one JSON object.

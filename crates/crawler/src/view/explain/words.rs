@@ -12,9 +12,9 @@ use super::now::Hints;
 use super::statement::{AS_SEED, Advice, Statement};
 use super::{Explanation, Fate, moment};
 use crate::error_kind::ErrorKind;
-use crate::extract::LinkKind;
 use crate::pace::DelayReason;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText, in_words};
+use page::extract::LinkKind;
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {

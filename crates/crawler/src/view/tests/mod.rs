@@ -23,16 +23,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Row, Table, TableFormat, View, ViewError, write_table};
-use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
-use crate::extract::Position;
 use crate::frontier::{Frontier, FrontierLimits, HostId, Marks, Priority, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
     Archived, Decision, Layer, LinkOutcome, LinkRecord, PageRecord, PageState, RobotsEvidence, RobotsRecord,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
-use crate::url::{CrawlUrl, FingerprintKey};
+use page::clock::Now;
+use page::extract::Position;
+use page::url::{CrawlUrl, FingerprintKey};
 
 const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 

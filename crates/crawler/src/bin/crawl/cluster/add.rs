@@ -3,7 +3,7 @@
 use clap::Args;
 use crawler::causes::with_causes;
 use crawler::cluster::{self, AddError, Address};
-use crawler::quantity::count;
+use page::quantity::count;
 use serde_json::json;
 
 use super::{address, database_error};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use crawler::causes::with_causes;
 use crawler::cluster::{self, Address, DownloadError, Downloaded};
-use crawler::quantity::{count, size};
+use page::quantity::{count, size};
 use serde_json::json;
 
 use crate::database::{address, database_error};

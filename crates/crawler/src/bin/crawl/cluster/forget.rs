@@ -2,9 +2,9 @@
 
 use clap::Args;
 use crawler::causes::with_causes;
-use crawler::clock::wall;
 use crawler::cluster::{self, Address, ForgetError, Forgot};
-use crawler::quantity::count;
+use page::clock::wall;
+use page::quantity::count;
 use serde_json::json;
 
 use super::{address, at_rest_error};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use crawler::causes::with_causes;
 use crawler::cluster::{self, Address, MigrateError, Migrated, State};
-use crawler::quantity::count;
+use page::quantity::count;
 use serde_json::json;
 
 use super::{address, database_error};

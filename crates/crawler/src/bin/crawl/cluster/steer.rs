@@ -8,8 +8,8 @@ use crawler::causes::with_causes;
 use crawler::cluster::{self, Address, Ordered, SteerError};
 use crawler::engine::Steering;
 use crawler::live::Steered;
-use crawler::quantity::count;
-use crawler::units::format_duration;
+use page::quantity::count;
+use page::units::format_duration;
 use serde_json::json;
 
 use super::{address, database_error};

@@ -185,7 +185,7 @@ fn add_texts(job: &Job<'_>, database: &mut crawler::tables::SqliteOutput) -> Res
             crate::full_text::limits(dir).map_err(|error| ViewError::Write(io::Error::other(error)))?;
         // What can't be looked up is an error when it is added.
         let is_wanted = |url: &str| !matches!(database.text_row(name, url), Ok(None));
-        let now = crawler::clock::wall();
+        let now = page::clock::wall();
         for text in page_texts(dir, view.store(), limits, now, is_wanted) {
             let PageText { url, title, description, text } = text.map_err(failed)?;
             if let Some(row) = database.text_row(name, &url)? {

@@ -7,11 +7,11 @@ use crawler::causes::with_causes;
 #[cfg(feature = "cluster")]
 use crawler::config::read_record_text;
 use crawler::config::{Settings, read_own};
-use crawler::extract::ExtractLimits;
 use crawler::output_file;
 use crawler::store::AnyStore;
 use crawler::view::View;
 use crawler::wacz::{self, KeyError, Options, Part, SigningKey, WaczError, Written};
+use page::extract::ExtractLimits;
 
 use super::ExportArgs;
 use crate::exit::{self, Stop};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     })?;
     let crawls = crawls(args)?;
     let parts: Vec<_> = crawls.iter().map(Crawl::part).collect();
-    let options = Options { with_texts: !args.no_text, key: key.as_ref(), now: crawler::clock::wall() };
+    let options = Options { with_texts: !args.no_text, key: key.as_ref(), now: page::clock::wall() };
     let made = output_file::write(path, WaczError::Write, |out| wacz::write(&parts, options, out));
     let written = made.map_err(|error| failed(error, &path_text(path)))?;
     report(&written, path, key.as_ref(), console)?;

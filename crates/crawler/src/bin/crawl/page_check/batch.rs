@@ -3,10 +3,10 @@
 use std::io::{BufRead, Write};
 
 use anyhow::Context;
-use crawler::clean::clean;
-use crawler::extract::ExtractLimits;
 use jiff::Timestamp;
 use meta::{Agent, Dialect};
+use page::clean::clean;
+use page::extract::ExtractLimits;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -64,7 +64,7 @@ fn answer_one(request: Value) -> anyhow::Result<Checked> {
         headers: request.headers.unwrap_or_default(),
         agent: Agent::new(&request.agent).with_aliases(request.aliases.unwrap_or_default()),
         dialect: request.dialect.as_deref().unwrap_or(Dialect::default().name()).parse()?,
-        now: request.now.unwrap_or_else(crawler::clock::wall),
+        now: request.now.unwrap_or_else(page::clock::wall),
         url: request.url.map(|url| Url::parse(&url).with_context(|| format!("url {url:?}"))).transpose()?,
     };
     Ok(check.decide())

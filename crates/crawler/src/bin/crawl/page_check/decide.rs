@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use crawler::extract::{Document, ExtractInput, ExtractLimits, Extracted, Link, Readings, read};
-use crawler::url::CrawlUrl;
 use jiff::Timestamp;
 use meta::consent::{Statement, page_statements};
 use meta::{Agent, Dialect, Directives};
+use page::extract::{Document, ExtractInput, ExtractLimits, Extracted, Link, Readings, read};
+use page::url::CrawlUrl;
 use url::Url;
 
 /// Base of a page whose URL isn't known. Links that need it are omitted.

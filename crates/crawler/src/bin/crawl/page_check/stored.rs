@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crawler::causes::with_causes;
-use crawler::clean::clean;
 use crawler::config::{Settings, read_own};
 use crawler::record::PageRecord;
-use crawler::url::CrawlUrl;
 use crawler::view::{StoredResponse, StoredVisit};
 use jiff::Timestamp;
 use meta::{Agent, Dialect, DirectiveSource, Directives, MetaTag, SourceKind, Sources};
+use page::clean::clean;
+use page::url::CrawlUrl;
 use serde_json::{Map, Value, json};
 
 use super::answer;

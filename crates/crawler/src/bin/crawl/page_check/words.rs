@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crawler::clean::clean;
 use meta::{DirectiveSource, Directives};
+use page::clean::clean;
 
 use super::answer::revisit_days;
 use super::decide::{Check, Checked};

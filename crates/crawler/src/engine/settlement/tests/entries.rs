@@ -5,13 +5,13 @@ use robots::access::Policy;
 
 use super::super::failure::{Blame, blames};
 use super::*;
-use crate::ids::{HopId, Via};
 use crate::origin_cache::OriginCache;
 use crate::record::{EffectsTaken, SiteFile};
 use crate::robots_cache::{RobotsCache, RobotsStep};
 use crate::store::MemoryStore;
-use crate::url::Fingerprint;
 use crate::visit::SitemapRead;
+use ::page::ids::{HopId, Via};
+use ::page::url::Fingerprint;
 
 fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()

@@ -50,7 +50,7 @@ pub fn other_main_text(input: &ExtractInput<'_>, document: &Document) -> Option<
 }
 
 /// The lines of a text, each with its white space folded, up to so many bytes.
-pub(crate) fn lines(text: &str, most: usize) -> (MainText, bool) {
+pub fn lines(text: &str, most: usize) -> (MainText, bool) {
     let mut out = String::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace().peekable();

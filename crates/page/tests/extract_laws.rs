@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
-use crawler::extract::{ExtractInput, ExtractLimits, Extracted, JSON_LD_BLOCK, LimitHit, extract};
-use crawler::url::CrawlUrl;
 use html5ever::driver::{self, ParseOpts};
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
+use page::extract::{ExtractInput, ExtractLimits, Extracted, JSON_LD_BLOCK, LimitHit, extract};
+use page::url::CrawlUrl;
 use proptest::prelude::*;
 use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 use url::Url;

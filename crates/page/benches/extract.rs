@@ -13,14 +13,14 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::path::Path;
 
-use crawler::extract::{
-    ExtractInput, ExtractLimits, Extracted, HowMany, SelectLimits, SelectRule, Take, decode, extract, select,
-};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use lol_html::{HtmlRewriter, Settings, element, text};
+use page::extract::{
+    ExtractInput, ExtractLimits, Extracted, HowMany, SelectLimits, SelectRule, Take, decode, extract, select,
+};
 use url::Url;
 
 /// A page of 42 KB with 62 links: prose, headings, lists, code.

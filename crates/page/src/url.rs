@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 use url::{Position, Url};
 
-pub(crate) use self::base::resolve;
+pub use self::base::resolve;
 pub use self::base::{Base, Joined};
 use self::plain::Ends;
 use crate::shared_text::{SharedText, SharedTexts};
@@ -306,7 +306,7 @@ impl FingerprintKey {
 
     /// The hash of a text.
     #[inline]
-    pub(crate) fn hash(&self, text: &str) -> u64 {
+    pub fn hash(&self, text: &str) -> u64 {
         match &self.0 {
             Secret::Sip(secret) => SipHasher24::new_with_key(secret).hash(text.as_bytes()),
             Secret::Blake3(secret) => {
@@ -392,7 +392,7 @@ impl Origin {
 }
 
 /// A URL as text. `path` begins with `/`, or is empty.
-pub(crate) fn written(scheme: Scheme, host: &str, port: Option<u16>, path: &str) -> String {
+pub fn written(scheme: Scheme, host: &str, port: Option<u16>, path: &str) -> String {
     use fmt::Write as _;
 
     const MOST_OF_PORT: usize = ":65535".len();

@@ -177,14 +177,17 @@ fn optional<T>(text: &str, parse: impl Fn(&str) -> Result<T, UnitError>) -> Resu
 /// Makes a module for `#[serde(with)]` out of the two directions of a text form.
 macro_rules! text_form {
     ($name:ident: $type:ty, $parse:expr, $format:expr) => {
-        pub(crate) mod $name {
+        #[doc = concat!("Text form of `", stringify!($type), "` for `#[serde(with)]`.")]
+        pub mod $name {
             use super::*;
 
-            pub(crate) fn serialize<S: Serializer>(value: &$type, out: S) -> Result<S::Ok, S::Error> {
+            /// Writes the text form.
+            pub fn serialize<S: Serializer>(value: &$type, out: S) -> Result<S::Ok, S::Error> {
                 $format(value).serialize(out)
             }
 
-            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
+            /// Reads the text form; any other text is an error that says what is expected.
+            pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
                 $parse(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
             }
         }
@@ -201,11 +204,11 @@ fn written<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
 }
 
 /// A count or `none`, as the number itself in the TOML.
-pub(crate) mod limit {
+pub mod limit {
     use super::*;
 
-    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
-    pub(crate) fn serialize<T: Copy + Into<u64>, S: Serializer>(
+    /// Writes an integer, or the text `none`.
+    pub fn serialize<T: Copy + Into<u64>, S: Serializer>(
         value: &Option<T>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
@@ -217,19 +220,18 @@ pub(crate) mod limit {
         }
     }
 
-    pub(crate) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<T>, D::Error> {
+    /// Reads an integer, or the text `none`.
+    pub fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
         parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
     }
 }
 
 /// A rate or `none`, as the number itself in the TOML.
-pub(crate) mod rate_limit {
+pub mod rate_limit {
     use super::*;
 
-    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
-    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, out: S) -> Result<S::Ok, S::Error> {
+    /// Writes a number, or the text `none`.
+    pub fn serialize<S: Serializer>(value: &Option<f64>, out: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(number) if number.fract() == 0.0 && number.abs() < 1e9 => out.serialize_i64(*number as i64),
             Some(number) => out.serialize_f64(*number),
@@ -237,7 +239,8 @@ pub(crate) mod rate_limit {
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
+    /// Reads a number, or the text `none`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
         parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
     }
 }

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crawler::extract::{ExtractInput, ExtractLimits, LinkKind, extract};
-use crawler::url::{CrawlUrl, Scheme};
 use flate2::read::GzDecoder;
+use page::extract::{ExtractInput, ExtractLimits, LinkKind, extract};
+use page::url::{CrawlUrl, Scheme};
 use serde_json::Value;
 use url::Url;
 

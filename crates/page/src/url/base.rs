@@ -6,7 +6,7 @@ use super::CrawlUrl;
 use super::plain::{self, Ends, Path};
 
 /// Resolves a reference as the URL standard says; `encoding` is that of its query.
-pub(crate) fn resolve(
+pub fn resolve(
     base: &Url,
     reference: &str,
     encoding: url::EncodingOverride<'_>,

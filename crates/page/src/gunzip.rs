@@ -5,17 +5,19 @@ use std::io::{self, BufRead, Read};
 use flate2::bufread::GzDecoder;
 
 /// Members of one gzip file: each costs the set-up of a decoder, whatever it holds.
-pub(crate) const MOST_MEMBERS: usize = 1_000;
+pub const MOST_MEMBERS: usize = 1_000;
 
 /// Reads the members of a gzip file one behind the other. Other bytes behind a member end the file, as padding there is common.
-pub(crate) struct Members<R: BufRead> {
+#[derive(Debug)]
+pub struct Members<R: BufRead> {
     /// None while the next member is begun, and at the end.
     member: Option<GzDecoder<R>>,
     begun: usize,
 }
 
 impl<R: BufRead> Members<R> {
-    pub(crate) fn new(bytes: R) -> Self {
+    /// A reader of the members in `bytes`, which are compressed.
+    pub fn new(bytes: R) -> Self {
         Self { member: Some(GzDecoder::new(bytes)), begun: 1 }
     }
 }

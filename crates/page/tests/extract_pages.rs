@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use crawler::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
-use crawler::url::CrawlUrl;
+use page::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
+use page::url::CrawlUrl;
 use serde_json::Value;
 use url::Url;
 

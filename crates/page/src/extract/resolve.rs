@@ -138,7 +138,7 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
 }
 
 /// Returns the addresses with `rel=license` of a `Link` field, resolved against the URL of the response (RFC 4946, RFC 8288 section 3.2).
-pub(crate) fn licenses(field: &str, response: &Url) -> Vec<String> {
+pub fn licenses(field: &str, response: &Url) -> Vec<String> {
     let named = link_header::links(field).filter(|link| Rel::new(&link.rel).contains("license"));
     named.filter_map(|link| response.join(link.address).ok().map(String::from)).collect()
 }

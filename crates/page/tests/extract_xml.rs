@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use crawler::extract::{Document, ExtractInput, ExtractLimits, Extracted, Readings, read};
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives};
+use page::extract::{Document, ExtractInput, ExtractLimits, Extracted, Readings, read};
 use proptest::prelude::*;
 use url::Url;
 

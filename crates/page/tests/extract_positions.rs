@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use crawler::extract::{ExtractInput, ExtractLimits, Position, extract};
 use html5ever::driver::{self, ParseOpts};
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
+use page::extract::{ExtractInput, ExtractLimits, Position, extract};
 use proptest::prelude::*;
 use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 use url::Url;

@@ -16,7 +16,7 @@ use super::position::Landmarks;
 use super::tags::{Doubts, StartTag, TagSink};
 use super::text::VisibleText;
 use crate::clean::without_controls;
-use crate::encoded::text_size;
+use crate::json_text;
 
 /// Holds a link before it's resolved.
 #[derive(Debug)]
@@ -249,7 +249,7 @@ impl<'l> PageSink<'l> {
             self.bad_json_ld += u32::from(!block.trim_ascii().is_empty());
             return;
         };
-        let size = text_size(&json);
+        let size = json_text::size(&json);
         if size > self.limits.json_ld_block_bytes {
             self.hit(LimitHit::JsonLdBlock);
         } else if size + JSON_LD_BLOCK > self.json_ld_remaining {

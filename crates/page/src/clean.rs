@@ -70,7 +70,7 @@ pub fn into_without_controls<T: Deref<Target = str> + From<String>>(text: T) -> 
 }
 
 /// Whether a text is printable ASCII alone.
-pub(crate) fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     // Many bytes are compared at a time, since no comparison ends the loop.
     text.bytes().fold(true, |so_far, byte| so_far & matches!(byte, b' '..=b'~'))
 }
@@ -150,7 +150,7 @@ fn within(text: &str, most: usize, clean: fn(&str) -> Cow<'_, str>) -> (String, 
 }
 
 /// Whether a character steers a terminal, reorders the text or can't be seen there: see [`clean`].
-pub(crate) fn is_hidden(before: &str, c: char, after: &str) -> bool {
+pub fn is_hidden(before: &str, c: char, after: &str) -> bool {
     c.is_control() || is_invisible(c) && !is_needed(before, c, after)
 }
 

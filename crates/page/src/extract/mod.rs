@@ -46,11 +46,10 @@ pub use document::{Basis, Document};
 pub use head::has_whole_head;
 pub use limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel, is_resource};
-#[cfg(feature = "search")]
-pub(crate) use other_main::lines;
+pub use other_main::lines;
 pub use other_main::{has_other_text, other_main_text};
 pub use readings::{Reading, Readings, read};
-pub(crate) use resolve::licenses;
+pub use resolve::licenses;
 pub use select::{
     BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, read_selector, select,
 };

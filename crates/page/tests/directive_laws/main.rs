@@ -18,9 +18,9 @@ mod xhtml;
 use std::fmt::Write;
 use std::thread;
 
-use crawler::extract::{Document, ExtractInput, ExtractLimits, read};
 use jiff::Timestamp;
 use meta::{Agent, Dialect};
+use page::extract::{Document, ExtractInput, ExtractLimits, read};
 use url::Url;
 
 use pages::Page;

@@ -2,7 +2,7 @@
 
 /// The registrable domain of a host's name by the list; none for a public suffix and for an empty name.
 #[inline(never)]
-pub(crate) fn registrable_domain(host: &str) -> Option<&str> {
+pub fn registrable_domain(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
 

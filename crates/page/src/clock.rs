@@ -27,8 +27,7 @@ pub fn wall() -> Timestamp {
 /// Has the process follow another machine's time of day from now on: all the processes that do so agree on it, however their machines'
 /// clocks are set. `theirs` is what they answered, and `answered` the moment on this machine's clock since boot when the answer
 /// was here: the time is late by what the way of the answer took, never early.
-#[cfg(feature = "cluster")]
-pub(crate) fn follow(theirs: Timestamp, answered: Duration) {
+pub fn follow(theirs: Timestamp, answered: Duration) {
     let offset = theirs.as_nanosecond() - i128::try_from(answered.as_nanos()).unwrap_or(i128::MAX);
     if let Ok(offset) = i64::try_from(offset) {
         FOLLOWED.store(offset, Ordering::Release);
@@ -36,17 +35,17 @@ pub(crate) fn follow(theirs: Timestamp, answered: Duration) {
 }
 
 /// The present moment on tokio's clock: for a try that has to end, and for what is kept for a while.
-pub(crate) fn instant() -> Instant {
+pub fn instant() -> Instant {
     Instant::now()
 }
 
 /// The machine's own clock, in a simulation too: it bounds work, and no decision about a site hangs on it.
-pub(crate) fn real_time() -> std::time::Instant {
+pub fn real_time() -> std::time::Instant {
     std::time::Instant::now()
 }
 
 /// Time since the machine was started, its sleep included; none on systems that don't tell.
-pub(crate) fn since_boot() -> Option<Duration> {
+pub fn since_boot() -> Option<Duration> {
     #[cfg(target_os = "linux")]
     {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -171,7 +170,7 @@ impl Clock {
     }
 
     /// The processor time that this process has taken, over all threads; none where time is simulated, or the system doesn't say.
-    pub(crate) fn processor_time(&self) -> Option<Duration> {
+    pub fn processor_time(&self) -> Option<Duration> {
         #[cfg(target_os = "linux")]
         if self.simulated.is_none() {
             let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -181,7 +180,7 @@ impl Clock {
     }
 
     /// The tokio instant of a moment on the monotonic clock.
-    pub(crate) fn instant(&self, mono: Duration) -> Instant {
+    pub fn instant(&self, mono: Duration) -> Instant {
         self.start + mono
     }
 }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests stop where tests do")]
 
-use crawler::extract::{Document, ExtractInput, ExtractLimits, Readings, read};
 use encoding_rs::Encoding;
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives};
+use page::extract::{Document, ExtractInput, ExtractLimits, Readings, read};
 use proptest::prelude::*;
 use url::Url;
 
