@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -26,26 +25,11 @@ fn batch(lines: &str) -> (Vec<Value>, i32) {
     (answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), output.status.code().unwrap())
 }
 
-/// Finds the shared vectors beside the checkout; without them the test is skipped, but not in CI.
-fn vectors() -> Option<String> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let shared = std::env::var_os("CRAWL_SHARED").map_or_else(beside, PathBuf::from);
-    let path = shared.join("vectors/meta/page-directives.jsonl");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{}: {error}", path.display());
-            eprintln!("SKIPPED: no vectors at {}: {error}", path.display());
-            None
-        }
-    }
-}
-
 #[test]
 fn every_vector_is_answered_as_expected() {
-    let Some(text) = vectors() else { return };
-    assert!(text.lines().count() >= 75, "only {} vectors", text.lines().count());
-    assert_answers(&text);
+    let text = include_str!("../../../tests/data/vectors/meta/page-directives.jsonl");
+    assert_eq!(text.lines().count(), 75);
+    assert_answers(text);
 }
 
 #[test]

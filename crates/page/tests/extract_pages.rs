@@ -96,26 +96,11 @@ fn the_table_of_pages_holds() {
     assert!(table.lines().count() >= 97);
 }
 
-/// Opens a file beside the checkout; says so and gives nothing where it's missing, except in CI.
-fn shared(path: &str) -> Option<String> {
-    let root = std::env::var("CRAWL_SHARED")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
-    let path = Path::new(&root).join(path);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) if std::env::var_os("CI").is_none() => {
-            eprintln!("SKIPPED: {} can't be read: {error}", path.display());
-            None
-        }
-        Err(error) => panic!("{} can't be read: {error}", path.display()),
-    }
-}
-
 /// The vectors' links and canonical, and that each page gives the metas that have its directives: the decisions
 /// themselves are the `meta` crate's to make.
 #[test]
-fn the_shared_page_vectors_give_their_links() {
-    let Some(vectors) = shared("vectors/meta/page-directives.jsonl") else { return };
+fn the_page_vectors_give_their_links() {
+    let vectors = include_str!("../../../tests/data/vectors/meta/page-directives.jsonl");
     let mut pages = 0;
     for line in vectors.lines() {
         let case: Value = serde_json::from_str(line).unwrap();

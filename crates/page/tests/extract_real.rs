@@ -20,7 +20,7 @@ fn roots() -> Option<(PathBuf, PathBuf)> {
         eprintln!("SKIPPED: REALWEB_ROOT isn't set");
         return None;
     };
-    let shared = std::env::var("CRAWL_SHARED")
+    let shared = std::env::var("SHARED_DATA")
         .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
     let shared = Path::new(&shared).join("realweb");
     if !shared.join("groundtruth/pages.jsonl.gz").exists() {

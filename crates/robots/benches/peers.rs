@@ -1,6 +1,6 @@
 //! Parsing and matching over the real files, beside `texting_robots` and `robotstxt`, in one run.
 //!
-//! Reads the files from the directory `shared` beside the checkout (or `CRAWL_SHARED`); without it only the hostile file is timed.
+//! Reads the files from the directory `shared` beside the checkout (or `SHARED_DATA`); without it only the hostile file is timed.
 #![allow(clippy::unwrap_used, reason = "a test that can't read its table has failed")]
 
 #[path = "../tests/kit/mod.rs"]

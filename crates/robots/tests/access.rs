@@ -441,7 +441,9 @@ fn http_situations() {
     let failed = |failure| judge(&Outcome::Failed(failure), &none(), &policy, now()).access;
     let redirects = |bad| judge(&Outcome::Redirects(bad), &none(), &policy, now()).access;
     let status = |status| first(status).access;
-    for row in kit::rows("http.jsonl") {
+    let rows = kit::rows("http.jsonl");
+    assert_eq!(rows.len(), 21);
+    for row in rows {
         let id = row["id"].as_str().unwrap();
         let asked: Vec<(Access, Access)> = match id {
             "http-01" | "http-05" | "http-06" => vec![(status(200), Access::Rules)],

@@ -248,7 +248,7 @@ fn variables(
         if let Some((key, _)) = known.iter().find(|(_, variable)| *variable == name) {
             taken.push((*key, key.value(&text)));
         } else if let Some(near) = nearest(&name[6..], KEYS.iter().filter_map(|key| key.option))
-            && !OTHER_VARIABLES.contains(&name.as_str())
+            && name != "CRAWL_CONFIG"
         {
             let near = near.replace('-', "_").to_ascii_uppercase();
             let name = page::clean::clean(&name).into_owned();
@@ -257,6 +257,3 @@ fn variables(
     }
     taken
 }
-
-/// Variables of the program that aren't keys.
-const OTHER_VARIABLES: [&str; 2] = ["CRAWL_CONFIG", "CRAWL_SHARED"];

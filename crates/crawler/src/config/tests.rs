@@ -236,7 +236,7 @@ fn every_size_needs_its_unit_in_the_file_and_in_the_environment() {
 #[test]
 fn a_misspelt_variable_is_warned_of() {
     let loaded =
-        load_all(&CliOverrides::default(), &[("CRAWL_DELEY", "1s"), ("CRAWL_SHARED", "/x")], None).unwrap();
+        load_all(&CliOverrides::default(), &[("CRAWL_DELEY", "1s"), ("CRAWL_CONFIG", "/x")], None).unwrap();
     assert_eq!(loaded.warnings.len(), 1);
     assert!(loaded.warnings[0].contains("did you mean CRAWL_DELAY?"));
 }

@@ -1,33 +1,17 @@
-//! The shared vectors of page directives, every key that they expect.
-
-use std::path::PathBuf;
+//! The vectors of page directives, every key that they expect.
 
 use crate::html::Page;
 use meta::{Agent, Dialect, Sources, resolve};
 use serde_json::{Value, json};
 use url::Url;
 
-/// Finds the shared files beside the checkout; without them the test is skipped, but not in CI.
-fn vectors() -> Option<String> {
-    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
-    let shared = std::env::var_os("CRAWL_SHARED").map_or_else(beside, PathBuf::from);
-    let path = shared.join("vectors/meta/page-directives.jsonl");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{}: {error}", path.display());
-            eprintln!("SKIPPED: no vectors at {}: {error}", path.display());
-            None
-        }
-    }
-}
+const VECTORS: &str = include_str!("../../../../tests/data/vectors/meta/page-directives.jsonl");
 
 #[test]
 fn every_vector_is_decided_as_expected() {
-    let Some(text) = vectors() else { return };
     let mut failures = Vec::new();
     let mut count = 0;
-    for line in text.lines() {
+    for line in VECTORS.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let found = decide(&case);
         for (key, expected) in case["expect"].as_object().unwrap() {
@@ -38,7 +22,7 @@ fn every_vector_is_decided_as_expected() {
         count += 1;
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assert!(count >= 75, "only {count} vectors");
+    assert_eq!(count, 75);
 }
 
 fn decide(case: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! Reads the conformance vectors beside the checkout.
+//! Reads the conformance vectors in `tests/data/vectors`, and the real files beside the checkout.
 #![allow(clippy::unwrap_used, reason = "a table that can't be read fails the test")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The directory `shared` beside the checkout, or where `CRAWL_SHARED` points. Its absence fails in CI and is reported elsewhere.
+/// A file in the directory `shared` beside the checkout, or where `SHARED_DATA` points. Its absence fails in CI and is reported elsewhere.
 pub fn shared(file: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("CRAWL_SHARED").map_or_else(
+    let root = std::env::var_os("SHARED_DATA").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
         PathBuf::from,
     );
@@ -23,8 +23,9 @@ pub fn shared(file: &str) -> Option<PathBuf> {
 
 /// The objects of a file of one JSON object a line.
 pub fn rows(file: &str) -> Vec<Value> {
-    let Some(path) = shared(&format!("vectors/robots/{file}")) else { return Vec::new() };
-    parse_rows(&std::fs::read_to_string(&path).unwrap())
+    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors/robots");
+    let path = PathBuf::from(vectors).join(file);
+    parse_rows(&std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 pub fn parse_rows(text: &str) -> Vec<Value> {
