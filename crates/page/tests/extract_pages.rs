@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::format_collect, reason = "helpers of tests stop where tests do")]
 
-use std::path::Path;
-
 use page::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
 use page::url::CrawlUrl;
 use serde_json::Value;

@@ -246,7 +246,7 @@ impl<S: Store> Crawl<S> {
             max_wait: settings.pace.max_wait,
         });
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
-        // So few that hosts are put away and come back all the time.
+        // So few that hosts are evicted and come back all the time.
         let frontier = FrontierLimits { hosts_in_memory: 2, ..FrontierLimits::default() };
         let engine = EngineSettings {
             frontier,

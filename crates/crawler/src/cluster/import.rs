@@ -146,7 +146,7 @@ fn settings(path: &Path) -> Result<(Settings, Record), ImportError> {
     config::read_record_text(&text).map_err(|error| failed(error.into()))
 }
 
-/// Refuses what is under way, and what workers wouldn't heed.
+/// Refuses what is under way, and settings that workers ignore.
 fn check<S: Store>(dir: &CrawlDir, store: &S) -> Result<(), ImportError> {
     let root = dir.root();
     let at_rest = |what: &str| Err(ImportError::NotAtRest(format!("{}: {what}", root.display())));

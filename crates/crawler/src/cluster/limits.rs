@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::ClusterError;
 use super::connection::{Error, Link};
 use super::layout::Layout;
-use super::mail::Box;
+use super::mail::Outbox;
 use crate::config::Settings;
 use crate::engine::{Allowance, Share};
 use page::clock;
@@ -182,7 +182,7 @@ impl Keeper {
     }
 
     /// Looks how far the whole crawl is, and tells the partitions which limits are reached.
-    pub(super) async fn look(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
+    pub(super) async fn look(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
         if self.limits.time.is_some() {
             let worked = (self.before + clock::instant().saturating_duration_since(self.joined)).as_millis();
             let worked = i64::try_from(worked).unwrap_or(i64::MAX);
@@ -200,18 +200,18 @@ impl Keeper {
             (pages, resources, bytes) = (pages + number(0), resources + number(1), bytes + number(2));
         }
         self.reached.set(self.limits.reached(Counted { pages, resources, bytes, worked }));
-        for of in boxes.values() {
+        for of in outboxes.values() {
             self.reached.tell(&of.allowance);
         }
         Ok(())
     }
 
     /// Asks for what the partitions want of the limits, and gives back what they don't need.
-    pub(super) async fn divide(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
+    pub(super) async fn divide(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
         if self.limits.pages.is_none() && self.limits.resources.is_none() {
             return Ok(());
         }
-        let divided = self.try_divide(boxes).await;
+        let divided = self.try_divide(outboxes).await;
         if divided.is_err() {
             // Whether the database has it is read again.
             self.known.clear();
@@ -219,16 +219,16 @@ impl Keeper {
         divided
     }
 
-    async fn try_divide(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
-        self.take(boxes).await?;
+    async fn try_divide(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
+        self.take(outboxes).await?;
         for _ in 0..TRIES {
-            let wanted = self.wanted(boxes);
-            if wanted.is_empty() || self.change(boxes, &wanted).await? {
+            let wanted = self.wanted(outboxes);
+            if wanted.is_empty() || self.change(outboxes, &wanted).await? {
                 break;
             }
         }
         for (part, known) in &mut self.known {
-            if let Some(of) = boxes.get(part) {
+            if let Some(of) = outboxes.get(part) {
                 known.taken = shares_of(of).map(Share::taken);
             }
         }
@@ -236,10 +236,10 @@ impl Keeper {
     }
 
     /// Reads the shares of partitions that are new to this worker.
-    async fn take(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
-        let fence = |part: &i32| boxes.get(part).map(|of| of.store.claim().fence);
+    async fn take(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
+        let fence = |part: &i32| outboxes.get(part).map(|of| of.store.claim().fence);
         self.known.retain(|part, known| fence(part) == Some(known.fence));
-        let (parts, fences): (Vec<i32>, Vec<i64>) = boxes
+        let (parts, fences): (Vec<i32>, Vec<i64>) = outboxes
             .iter()
             .filter(|(part, _)| !self.known.contains_key(part))
             .map(|(part, of)| (*part, of.store.claim().fence))
@@ -249,7 +249,7 @@ impl Keeper {
         }
         for row in self.link.read(TAKE, &[&parts, &fences]).await? {
             let part: i32 = row.get(0);
-            let Some(of) = boxes.get(&part) else { continue };
+            let Some(of) = outboxes.get(&part) else { continue };
             let found = [1, 2].map(|at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default());
             let fence = of.store.claim().fence;
             for (share, most) in shares_of(of).into_iter().zip(found) {
@@ -262,11 +262,11 @@ impl Keeper {
     }
 
     /// The partitions whose shares should be others: pages and resources of each, as they should be were there no limit.
-    fn wanted(&self, boxes: &HashMap<i32, Box>) -> Vec<(i32, [u64; 2])> {
+    fn wanted(&self, outboxes: &HashMap<i32, Outbox>) -> Vec<(i32, [u64; 2])> {
         let limited = [self.limits.pages.is_some(), self.limits.resources.is_some()];
         let mut wanted = Vec::new();
         for (part, known) in &self.known {
-            let Some(of) = boxes.get(part) else { continue };
+            let Some(of) = outboxes.get(part) else { continue };
             let mut should = known.shares;
             for (at, share) in shares_of(of).into_iter().enumerate().filter(|(at, _)| limited[*at]) {
                 let taken = share.taken();
@@ -288,7 +288,11 @@ impl Keeper {
     }
 
     /// Makes shares as they should be, as far as the limits allow it. False where another worker came first.
-    async fn change(&mut self, boxes: &HashMap<i32, Box>, wanted: &[(i32, [u64; 2])]) -> Result<bool, Error> {
+    async fn change(
+        &mut self,
+        outboxes: &HashMap<i32, Outbox>,
+        wanted: &[(i32, [u64; 2])],
+    ) -> Result<bool, Error> {
         let rows = self.link.read(TAKEN, &[]).await?;
         let Some(row) = rows.first() else { return Ok(true) };
         let seen: i64 = row.get(0);
@@ -323,7 +327,7 @@ impl Keeper {
         let rows = self.link.read(CHANGE, &[&seen, &parts, &fences, &columns[0], &columns[1]]).await?;
         let changed: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
         for (part, shares_now) in new.into_iter().filter(|(part, _)| changed.contains(part)) {
-            let (Some(known), Some(of)) = (self.known.get_mut(&part), boxes.get(&part)) else { continue };
+            let (Some(known), Some(of)) = (self.known.get_mut(&part), outboxes.get(&part)) else { continue };
             let grew = shares_now[0] > known.shares[0] || shares_now[1] > known.shares[1];
             known.shares = shares_now;
             for (share, most) in shares_of(of).into_iter().zip(shares_now) {
@@ -337,7 +341,7 @@ impl Keeper {
     }
 }
 
-fn shares_of(of: &Box) -> [&Share; 2] {
+fn shares_of(of: &Outbox) -> [&Share; 2] {
     [&of.allowance.pages, &of.allowance.resources]
 }
 

@@ -66,14 +66,14 @@ const STATE: &str = "select state from crawl";
 
 /// A partition, for those who carry its letters.
 #[derive(Debug, Clone)]
-pub(super) struct Box {
+pub(super) struct Outbox {
     pub(super) store: Arc<PgStore>,
     pub(super) standing: Arc<Standing>,
     pub(super) allowance: Arc<Allowance>,
     pub(super) letters: UnboundedSender<Vec<Stored>>,
 }
 
-impl Box {
+impl Outbox {
     /// The number of commits after which nothing remained to be done; none where something does.
     fn idle(&self) -> Option<i64> {
         let since = self.standing.idle_since()?;
@@ -150,10 +150,10 @@ impl Carrier {
     }
 
     /// Takes the letters that these partitions wrote to their readers.
-    pub(super) async fn deliver(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
+    pub(super) async fn deliver(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
         for place in 0..self.links.len() {
             let parts: Vec<i32> =
-                boxes.keys().copied().filter(|part| self.layout.place(*part) == place).collect();
+                outboxes.keys().copied().filter(|part| self.layout.place(*part) == place).collect();
             while !parts.is_empty() {
                 let found = self.links[place].read(LETTERS, &[&SENT_TREE, &parts]).await?;
                 let mut bundles = Vec::new();
@@ -253,13 +253,14 @@ impl Carrier {
     }
 
     /// Hands letters in, to the partitions that have dealt with those from before.
-    pub(super) async fn carry(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
+    pub(super) async fn carry(&mut self, outboxes: &HashMap<i32, Outbox>) -> Result<(), Error> {
         let mut carried = Ok(());
         let mut damaged = Vec::new();
         for (place, link) in self.links.iter_mut().enumerate() {
-            let is_open =
-                |(part, to): &(&i32, &Box)| self.layout.place(**part) == place && to.standing.takes_letters();
-            let open: Vec<i32> = boxes.iter().filter(is_open).map(|(part, _)| *part).collect();
+            let is_open = |(part, to): &(&i32, &Outbox)| {
+                self.layout.place(**part) == place && to.standing.takes_letters()
+            };
+            let open: Vec<i32> = outboxes.iter().filter(is_open).map(|(part, _)| *part).collect();
             if open.is_empty() {
                 continue;
             }
@@ -275,7 +276,7 @@ impl Carrier {
                 }
             }
             for part in open {
-                let Some(to) = boxes.get(&part) else { continue };
+                let Some(to) = outboxes.get(&part) else { continue };
                 let handed = found.remove(&part).is_some_and(|letters| to.letters.send(letters).is_ok());
                 if !handed {
                     to.standing.had_no_letters();
@@ -292,11 +293,11 @@ impl Carrier {
     /// Says how far the partitions are, and returns what the workers are to do. `limit` is the one that has ended the crawl.
     pub(super) async fn say(
         &mut self,
-        boxes: &HashMap<i32, Box>,
+        outboxes: &HashMap<i32, Outbox>,
         limit: Option<&str>,
     ) -> Result<Option<State>, Error> {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let mut rows: Vec<_> = boxes.iter().map(|(part, of)| (*part, of, of.idle())).collect();
+        let mut rows: Vec<_> = outboxes.iter().map(|(part, of)| (*part, of, of.idle())).collect();
         rows.sort_by_key(|(part, ..)| *part);
         for (place, link) in self.links.iter_mut().enumerate() {
             let here = || rows.iter().filter(|(part, ..)| self.layout.place(*part) == place);

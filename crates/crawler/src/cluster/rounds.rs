@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::handover::Handover;
 use super::limits::Keeper;
-use super::mail::{Box, Carrier};
+use super::mail::{Carrier, Outbox};
 use super::state::State;
 use super::withdrawals::{self, Withdrawals};
 use crate::causes::with_causes;
@@ -21,16 +21,16 @@ const REPORT: Duration = Duration::from_secs(1);
 
 /// The partitions that a worker crawls, for all who carry something to them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Boxes(Arc<Mutex<Arc<HashMap<i32, Box>>>>);
+pub(super) struct Outboxes(Arc<Mutex<Arc<HashMap<i32, Outbox>>>>);
 
-impl Boxes {
+impl Outboxes {
     /// Those of this moment.
-    pub(super) fn now(&self) -> Arc<HashMap<i32, Box>> {
+    pub(super) fn now(&self) -> Arc<HashMap<i32, Outbox>> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Changes them; who looks at them already keeps those from before.
-    pub(super) fn change(&self, change: impl FnOnce(&mut HashMap<i32, Box>)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut HashMap<i32, Outbox>)) {
         change(Arc::make_mut(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
@@ -42,7 +42,7 @@ pub(super) struct Rounds {
     pub(super) handover: Handover,
     /// Where the whole crawl has limits.
     pub(super) keeper: Option<Keeper>,
-    pub(super) boxes: Boxes,
+    pub(super) outboxes: Outboxes,
     /// What the workers are to do, each time that it is read.
     pub(super) states: UnboundedSender<State>,
 }
@@ -56,15 +56,15 @@ impl Rounds {
         loop {
             tokio::time::sleep(LETTERS).await;
             // Not for longer than a round: an engine ends when nobody can send it letters any more.
-            let boxes = self.boxes.now();
-            if let Err(error) = self.carrier.deliver(&boxes).await {
+            let outboxes = self.outboxes.now();
+            if let Err(error) = self.carrier.deliver(&outboxes).await {
                 tracing::debug!("no letters could be delivered: {}", with_causes(&error));
             }
-            if let Err(error) = self.carrier.carry(&boxes).await {
+            if let Err(error) = self.carrier.carry(&outboxes).await {
                 tracing::debug!("no letters could be read: {}", with_causes(&error));
             }
             let is_due = reported.elapsed() >= REPORT;
-            self.keep_limits(&boxes, is_due).await;
+            self.keep_limits(&outboxes, is_due).await;
             if looked.elapsed() >= withdrawals::LOOK {
                 self.withdrawals.carry_out().await;
                 self.handover.carry_out(self.withdrawals.links()).await;
@@ -73,7 +73,7 @@ impl Rounds {
             if is_due {
                 reported = page::clock::instant();
                 let limit = self.keeper.as_ref().and_then(|keeper| keeper.reached().limit());
-                match self.carrier.say(&boxes, limit.as_deref()).await {
+                match self.carrier.say(&outboxes, limit.as_deref()).await {
                     // A worker that doesn't listen any more is about to end.
                     Ok(state) => drop(state.map(|state| self.states.send(state))),
                     Err(error) => tracing::debug!("the database doesn't answer: {}", with_causes(&error)),
@@ -83,11 +83,11 @@ impl Rounds {
     }
 
     /// Shares the limits of the whole crawl, and looks whether one is reached where that `is_due`.
-    async fn keep_limits(&mut self, boxes: &HashMap<i32, Box>, is_due: bool) {
+    async fn keep_limits(&mut self, outboxes: &HashMap<i32, Outbox>, is_due: bool) {
         let Some(keeper) = &mut self.keeper else { return };
-        let mut kept = if is_due { keeper.look(boxes).await } else { Ok(()) };
+        let mut kept = if is_due { keeper.look(outboxes).await } else { Ok(()) };
         if kept.is_ok() {
-            kept = keeper.divide(boxes).await;
+            kept = keeper.divide(outboxes).await;
         }
         if let Err(error) = kept {
             tracing::debug!("the limits can't be read: {}", with_causes(&error));

@@ -21,7 +21,7 @@ use super::limits::{Keeper, Limits, Reached};
 use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
 use super::rate::Pacer;
-use super::rounds::{Boxes, Rounds};
+use super::rounds::{Outboxes, Rounds};
 use super::state::{self, Begun, State};
 use super::withdrawals::Withdrawals;
 use super::{
@@ -343,7 +343,7 @@ fn session(
         settings,
     });
     let moving = archive.moving(dir, &database);
-    let boxes = Boxes::default();
+    let outboxes = Outboxes::default();
     let reached = keeper.as_ref().map(Keeper::reached);
     let (states, read_states) = unbounded_channel();
     let rounds = Rounds {
@@ -351,7 +351,7 @@ fn session(
         handover: Handover::new(dir.root(), terms.partitions, Some(member.id())),
         carrier,
         keeper,
-        boxes: boxes.clone(),
+        outboxes: outboxes.clone(),
         states,
     };
     let rounds = own.spawn(rounds.run());
@@ -364,7 +364,7 @@ fn session(
         tally: std::mem::take(tally),
         member,
         partitions: HashMap::new(),
-        boxes,
+        outboxes,
         running: JoinSet::new(),
         ending: None,
         is_asked: false,
@@ -498,7 +498,7 @@ struct Owner {
     tally: Tally,
     member: Member,
     partitions: HashMap<i32, Partition>,
-    boxes: Boxes,
+    outboxes: Outboxes,
     running: JoinSet<(i32, Result<(), CommitError>)>,
     /// How the session is to end, once nothing runs any more.
     ending: Option<Session>,
@@ -521,7 +521,7 @@ impl Owner {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut moved = page::clock::instant();
         let mut reported = None;
-        self.heed(*stop.borrow_and_update());
+        self.handle_stop(*stop.borrow_and_update());
         loop {
             if self.is_asked && self.member.silent_for() >= ANSWER {
                 tracing::warn!(
@@ -544,7 +544,7 @@ impl Owner {
                         Err(_) => self.fail(WorkError::Prepare(JobError::Panicked)),
                     }
                 }
-                Ok(()) = stop.changed() => { let asked = *stop.borrow_and_update(); self.heed(asked); }
+                Ok(()) = stop.changed() => { let asked = *stop.borrow_and_update(); self.handle_stop(asked); }
                 Some(state) = states.recv() => match state {
                     State::Complete => self.complete(),
                     State::Stopped | State::Moved => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
@@ -564,7 +564,7 @@ impl Owner {
         }
     }
 
-    fn heed(&mut self, asked: Stop) {
+    fn handle_stop(&mut self, asked: Stop) {
         match asked {
             Stop::No => {}
             Stop::HandOver | Stop::Drain => {
@@ -607,13 +607,13 @@ impl Owner {
         let (stop, stopped) = watch::channel(Stop::No);
         let counted = Arc::new(Mutex::new(Counted::default()));
         let part = claim.part;
-        let of = mail::Box {
+        let of = mail::Outbox {
             store: Arc::clone(&store),
             standing: Arc::clone(&standing),
             allowance: Arc::clone(&allowance),
             letters,
         };
-        self.boxes.change(|boxes| drop(boxes.insert(part, of)));
+        self.outboxes.change(|outboxes| drop(outboxes.insert(part, of)));
         let allowance = self.reached.is_some().then_some(allowance);
         let series =
             Series { worker: claim.owner, part: u32::try_from(part).unwrap_or_default(), fence: claim.fence };
@@ -633,7 +633,7 @@ impl Owner {
 
     /// A partition isn't crawled any more.
     fn ended(&mut self, part: i32, result: Result<(), CommitError>) {
-        self.boxes.change(|boxes| drop(boxes.remove(&part)));
+        self.outboxes.change(|outboxes| drop(outboxes.remove(&part)));
         if let Some(partition) = self.partitions.remove(&part) {
             self.tally.done.add(&lock(&partition.counted).take());
             self.moving.written.end(&partition.series);
@@ -670,7 +670,7 @@ impl Owner {
     fn complete(&mut self) {
         if self.ending.is_none() {
             self.ending = Some(Session::Ended(Ended::Complete));
-            self.boxes.change(HashMap::clear);
+            self.outboxes.change(HashMap::clear);
         }
     }
 
@@ -682,12 +682,12 @@ impl Owner {
             self.tally.done.add(&counted.take());
         }
         let (commits, commit_time) = self.database.confirmed();
-        let boxes = self.boxes.now();
+        let outboxes = self.outboxes.now();
         Figures {
             worker: self.member.id(),
             partitions: self.partitions.len() as u64,
-            queued: boxes.values().map(|of| of.standing.queued()).sum(),
-            in_flight: boxes.values().map(|of| of.standing.in_flight()).sum(),
+            queued: outboxes.values().map(|of| of.standing.queued()).sum(),
+            in_flight: outboxes.values().map(|of| of.standing.in_flight()).sum(),
             totals,
             done: self.tally.done,
             lease: self.member.deadline().remaining(),

@@ -38,7 +38,7 @@ impl Gates {
     }
 
     /// Whether one more request may start now, whichever its host. `is_ready`: a host is, so that it waits for the gate alone.
-    pub(super) fn let_one_more(&mut self, now: Now, is_ready: impl FnOnce() -> bool) -> bool {
+    pub(super) fn has_capacity(&mut self, now: Now, is_ready: impl FnOnce() -> bool) -> bool {
         if !self.has_lease() || !self.shortage.lets(now.mono) {
             return false;
         }
@@ -150,9 +150,9 @@ mod tests {
         let mut reported = Vec::new();
         // When, and whether a host is ready meanwhile.
         for (ms, is_ready) in [(0, true), (1_000, false), (2_000, true), (3_000, true)] {
-            assert!(gates.let_one_more(at(ms), || panic!("no quota holds it back")), "{ms}");
+            assert!(gates.has_capacity(at(ms), || panic!("no quota holds it back")), "{ms}");
             reported.extend(gates.leased(permit.lease(), false, at(ms)).map(|why| (ms, why)));
-            assert!(!gates.let_one_more(at(ms + 999), || is_ready), "{ms}");
+            assert!(!gates.has_capacity(at(ms + 999), || is_ready), "{ms}");
             assert_eq!(gates.opens(Duration::ZERO), Some(at(ms + 1_000).mono));
             assert_eq!(gates.closed(), Some(DelayReason::MaxRate));
         }
@@ -162,10 +162,10 @@ mod tests {
     #[test]
     fn nothing_is_asked_after_the_deadline() {
         let mut gates = Gates::new(Quotas::new(None, None, at(0)), None, None);
-        assert!(gates.let_one_more(at(0), || true));
+        assert!(gates.has_capacity(at(0), || true));
         assert_eq!(gates.opens(at(7).mono), Some(at(7).mono));
         let mut gates = Gates { deadline: Some(Deadline::default()), ..gates };
-        assert!(!gates.let_one_more(at(0), || true), "no lease yet");
+        assert!(!gates.has_capacity(at(0), || true), "no lease yet");
         assert_eq!(gates.opens(at(7).mono), None, "each tick looks again");
     }
 }

@@ -130,7 +130,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.frontier.hold_visits(origin_host);
         }
         // A robots fetch goes before its host's own visits, after the gap.
-        self.frontier.send(target, robots_fetch);
+        self.frontier.queue_robots_fetch(target, robots_fetch);
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Asks again for what wasn't answered, and waits no longer for what wasn't for too long.
-    pub(super) fn press_hops(&mut self, now: Now) -> Result<(), CommitError> {
+    pub(super) fn retry_hops(&mut self, now: Now) -> Result<(), CommitError> {
         let (mut over, mut again) = (Vec::new(), Vec::new());
         for (id, open) in &self.hops.open {
             if now.mono.saturating_sub(open.since) >= PATIENCE {
@@ -214,7 +214,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let reason = format!("redirect to {url}, whose host pauses for {} s", pause.as_secs());
             self.send_hop_answer(HopAnswer::refused(id, now.wall, reason));
         } else if is_new {
-            self.frontier.send(target, robots_fetch);
+            self.frontier.queue_robots_fetch(target, robots_fetch);
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl Limits {
     }
 
     /// Whether the limits hold, whatever those in flight and one more bring. Once one is reached, its queue is closed instead.
-    pub(super) fn let_one_more(&self, totals: &Totals, in_flight: &Leases) -> bool {
+    pub(super) fn has_capacity(&self, totals: &Totals, in_flight: &Leases) -> bool {
         let (pages, resources) = self.most();
         if pages.is_none() && resources.is_none() {
             return true;

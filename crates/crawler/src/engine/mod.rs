@@ -213,7 +213,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let totals = Totals { runs: totals.runs + 1, ..totals };
         let mut steers = Steers::new(Steering::stored(&**store)?, orders);
         if let Some(post) = &post {
-            steers.heed(crate::post::orders_under_way(&**store, post.part())?, now.mono);
+            steers.accept(crate::post::orders_under_way(&**store, post.part())?, now.mono);
         }
         let rules = settlement::Rules {
             pace: settings.pace,

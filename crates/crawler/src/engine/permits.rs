@@ -144,7 +144,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (host, work) = (permit.lease().host, permit.lease().work.clone());
         self.frontier.release(permit, not_before, wait);
         if let Work::RobotsFetch(robots_fetch) = work {
-            self.frontier.send(host, robots_fetch);
+            self.frontier.queue_robots_fetch(host, robots_fetch);
         }
     }
 }

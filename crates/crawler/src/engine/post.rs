@@ -237,7 +237,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Tells what others may know. `is_quiet`: nothing is under way.
-    pub(super) fn tell_standing(&mut self, in_flight: &Leases, is_quiet: bool, now: Now) {
+    pub(super) fn publish_status(&mut self, in_flight: &Leases, is_quiet: bool, now: Now) {
         if self.post.is_none() {
             return;
         }

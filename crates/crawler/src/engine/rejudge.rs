@@ -59,7 +59,7 @@ struct Way {
 }
 
 /// What a URL comes to now.
-enum Now {
+enum Judgement {
     Admitted,
     /// It is known by another way.
     Known,
@@ -132,9 +132,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             known.new_hosts.insert(page, self.bounds.domains.of_page());
         }
         let decision = match judged {
-            Now::Known => return Ok(()),
-            Now::LeftOut(outcome, _) if outcome == before || !is_listed => return Ok(()),
-            Now::LeftOut(outcome, held) => Decision {
+            Judgement::Known => return Ok(()),
+            Judgement::LeftOut(outcome, _) if outcome == before || !is_listed => return Ok(()),
+            Judgement::LeftOut(outcome, held) => Decision {
                 at: now.wall,
                 host: url.host().to_owned(),
                 url: url.to_string(),
@@ -144,7 +144,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 evidence: held.or_else(|| row.detail.clone()).unwrap_or_default().into(),
                 via,
             },
-            Now::Admitted => {
+            Judgement::Admitted => {
                 self.totals.skipped = self.totals.skipped.saturating_sub(u64::from(is_listed));
                 Decision {
                     at: now.wall,
@@ -269,20 +269,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         way: Way,
         before: LinkOutcome,
         was_queued: bool,
-    ) -> Result<Now, CommitError> {
+    ) -> Result<Judgement, CommitError> {
         let Way { own, item, is_redirect, before: redirecting, barred } = way;
         let from = item.via.map(|via| via.page).and_then(|page| Some((CrawlUrl::parse(via?).ok()?, page)));
         if let Some(outcome) = barred {
-            return Ok(Now::LeftOut(outcome, Some("noimageindex".to_owned())));
+            return Ok(Judgement::LeftOut(outcome, Some("noimageindex".to_owned())));
         }
         if before == LinkOutcome::Resource
             && !self.settings.changed.iter().any(|(key, value)| *key == "scope.resources" && value == "true")
         {
-            return Ok(Now::LeftOut(before, None));
+            return Ok(Judgement::LeftOut(before, None));
         }
         if is_redirect {
             if u32::from(item.redirects) > self.settings.max_redirects {
-                return Ok(Now::LeftOut(LinkOutcome::TooManyRedirects, None));
+                return Ok(Judgement::LeftOut(LinkOutcome::TooManyRedirects, None));
             }
             if item.is_seed()
                 && let Some((from, page)) = from
@@ -294,12 +294,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(outcome) =
             self.bounds.judge(url, item.finding(), own.map_or(url.host(), |(name, _)| name))
         {
-            return Ok(Now::LeftOut(outcome, None));
+            return Ok(Judgement::LeftOut(outcome, None));
         }
         let host = match own {
             Some(own) => match self.host_within_budgets(own, item.finding(), url)? {
                 Ok(host) => host,
-                Err(held) => return Ok(Now::LeftOut(held.budget.outcome(), Some(held.evidence(url)))),
+                Err(held) => return Ok(Judgement::LeftOut(held.budget.outcome(), Some(held.evidence(url)))),
             },
             None => self.frontier.host_id(url.host())?,
         };
@@ -311,12 +311,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Admitted::Queued | Admitted::Untested => None,
             Admitted::Held(held) => Some(held),
             Admitted::Seen if has_been_queued => self.frontier.requeue_held(host, item),
-            Admitted::Seen => return Ok(Now::Known),
+            Admitted::Seen => return Ok(Judgement::Known),
         };
         self.touch(64);
         Ok(match held {
-            Some(held) => Now::LeftOut(held.budget.outcome(), Some(held.evidence(url))),
-            None => Now::Admitted,
+            Some(held) => Judgement::LeftOut(held.budget.outcome(), Some(held.evidence(url))),
+            None => Judgement::Admitted,
         })
     }
 

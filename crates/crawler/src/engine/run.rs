@@ -118,7 +118,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         loop {
             let now = self.clock.now();
             let asked = *stop.borrow();
-            self.heed(asked, run, now).await?;
+            self.handle_stop(asked, run, now).await?;
             self.spawn_visits(run, now)?;
             self.enter_held(now)?;
             self.tick_if_due(run, now)?;
@@ -132,7 +132,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     None => continue,
                 }
             }
-            self.tell_standing(&run.leases, run.is_quiet() && run.stopping.is_none(), now);
+            self.publish_status(&run.leases, run.is_quiet() && run.stopping.is_none(), now);
             let wake = self.wake(run);
             self.reports.step(now, wake, run.is_committing());
             tokio::select! {
@@ -187,7 +187,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Does what the crawl is asked to do, or what a limit asks for: what is in flight is finished, or aborted.
-    async fn heed(&mut self, asked: Stop, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+    async fn handle_stop(&mut self, asked: Stop, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
         self.close_queues();
         if asked == Stop::Now {
             // The order to stop among them: the loop takes none once it has ended.
@@ -259,7 +259,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn may_ask(&mut self, in_flight: &Leases, now: Now) -> bool {
         self.has_capacity(in_flight) && {
             let is_ready = || self.frontier.next_ready().is_some_and(|at| at <= now.mono);
-            self.gates.let_one_more(now, is_ready)
+            self.gates.has_capacity(now, is_ready)
         }
     }
 
@@ -270,7 +270,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             && in_flight.len() < self.settings.concurrency
             && self.group.bytes < PENDING_BYTES
             && self.context.pages.read_pool.has_capacity()
-            && self.limits.let_one_more(&self.totals, in_flight)
+            && self.limits.has_capacity(&self.totals, in_flight)
     }
 
     /// Once a second: progress, hosts whose turn doesn't come, pages whose date has come, and the memory of trap counters.
@@ -280,7 +280,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let (closed, durable) = (self.gates.closed(), self.group.durable);
             self.reports.progress(&self.frontier, closed, &self.steers.now, durable, now);
             self.gates.pass_overdue(&mut self.frontier, now);
-            self.press_hops(now)?;
+            self.retry_hops(now)?;
             self.withdraw_due(now)?;
             let caches = &self.context.caches;
             let counters = self.frontier.limit_trap_counters(caches.most_elsewhere(), now)?;
@@ -319,7 +319,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Ok((id, (permit, outcome))) => {
                 leases.remove(&id);
                 self.settle(permit, outcome?)?;
-                Ok(self.frontier.put_away_hosts(self.clock.now())?)
+                Ok(self.frontier.evict_idle_hosts(self.clock.now())?)
             }
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {

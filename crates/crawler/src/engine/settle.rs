@@ -157,7 +157,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.frontier.settle(permit, settlement);
         if let Some(robots_fetch) = resend {
-            self.frontier.send(lease.host, robots_fetch);
+            self.frontier.queue_robots_fetch(lease.host, robots_fetch);
         }
         match follow_up {
             FollowUp::Nothing => {}
@@ -167,7 +167,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             FollowUp::RobotsBefore { entry, asked, then } => {
                 self.robots_known(&lease.url, lease.url.host(), &entry, request, asked)?;
                 match then {
-                    Ok(robots_fetch) => self.frontier.send(lease.host, robots_fetch),
+                    Ok(robots_fetch) => self.frontier.queue_robots_fetch(lease.host, robots_fetch),
                     Err(refused) => {
                         self.robots_known(&lease.url, origin_host(lease), &refused, None, None)?;
                     }

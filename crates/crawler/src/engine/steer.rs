@@ -199,7 +199,7 @@ impl Steers {
     }
 
     /// Has orders hold that were given while nobody ran the crawl. They are put on record when their letters are read.
-    pub(super) fn heed(&mut self, orders: Vec<SteerOrder>, now: Duration) {
+    pub(super) fn accept(&mut self, orders: Vec<SteerOrder>, now: Duration) {
         for SteerOrder { host, change, .. } in orders {
             self.change(host.as_deref(), change, now);
         }
@@ -400,9 +400,9 @@ mod tests {
         }
         assert_eq!(steers.now.hosts.len(), 1, "b.test is paused, nothing else is remembered");
         let order = |change| SteerOrder { host: Some("a.test".to_owned()), change, user: 7 };
-        steers.heed(vec![order(Steered::Continue), order(Steered::Pause)], now.mono);
+        steers.accept(vec![order(Steered::Continue), order(Steered::Pause)], now.mono);
         assert!(steers.wait("a.test", &lease, now).is_some(), "the last order holds");
-        steers.heed(vec![order(Steered::Continue)], now.mono);
+        steers.accept(vec![order(Steered::Continue)], now.mono);
         steers.change(None, Steered::Delay(secs(5)), secs(98));
         lease.rested = None;
         assert_eq!(steers.wait("a.test", &lease, now), None, "it was never asked");

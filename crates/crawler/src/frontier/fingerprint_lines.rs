@@ -5,8 +5,8 @@ use page::url::Fingerprint;
 /// Fingerprints of a line. A processor reads 64 bytes of memory at once.
 const LINE: usize = 8;
 
-/// So many of eight places are taken at most, on average of all lines: with more, too many lines would be full; with fewer, memory would be wasted.
-const MOST_OF_EIGHT: usize = 6;
+/// Maximum load: 6 of 8 slots, on average of all lines. With more, too many lines would be full; with fewer, memory would be wasted.
+const MAX_LOAD_OF_EIGHT: usize = 6;
 
 /// A set at 11 to 12 bytes a fingerprint.
 ///
@@ -79,7 +79,7 @@ impl FingerprintLines {
             self.lines = empty_lines(1);
         }
         let Some(mut line) = self.line_for_new(new) else { return false };
-        if self.filled >= self.lines.len() * MOST_OF_EIGHT {
+        if self.filled >= self.lines.len() * MAX_LOAD_OF_EIGHT {
             self.grow();
             line = self.first_open(new);
         }
@@ -145,7 +145,7 @@ impl FingerprintLines {
 
 /// Lines that have space for so many.
 fn lines_for(count: usize) -> usize {
-    count.div_ceil(MOST_OF_EIGHT)
+    count.div_ceil(MAX_LOAD_OF_EIGHT)
 }
 
 fn empty_lines(count: usize) -> Vec<Line> {

@@ -197,7 +197,7 @@ pub(crate) struct Host {
     pub(crate) dirty: bool,
     /// See [`HostRecord::address_class`]; set by the fetcher.
     pub(crate) class: Arc<OnceLock<AddressClass>>,
-    /// Used since it was last looked at to be put away.
+    /// Used since it was last looked at to be evicted.
     pub(crate) used: bool,
     /// Where the store has it.
     pub(crate) stored: StoredAs,

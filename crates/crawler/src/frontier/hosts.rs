@@ -65,7 +65,7 @@ impl Slot {
     }
 
     /// Takes the host out of memory; what has to be known of it stays.
-    fn put_away(&mut self, open: OpenQueues) -> Option<Box<Host>> {
+    fn evict(&mut self, open: OpenQueues) -> Option<Box<Host>> {
         let host = self.host.take()?;
         self.queued = u32::try_from(host.queued()).unwrap_or(u32::MAX);
         self.at = seconds(host.not_before);
@@ -130,7 +130,7 @@ pub(super) struct Hosts {
     slots: Vec<Slot>,
     by_name: HashTable<u32>,
     key: RandomState,
-    /// The hosts in memory, in the order in which they are looked at to be put away.
+    /// The hosts in memory, in the order in which they are looked at to be evicted.
     in_memory: VecDeque<HostId>,
     /// Blocks read last, the newest first.
     blocks: VecDeque<(u32, Arc<Vec<IdleHost>>)>,
@@ -189,7 +189,7 @@ impl Hosts {
         (0_u32..).map(HostId).zip(&self.slots)
     }
 
-    /// Opens queues of the hosts that are put away: number, time and stamp of each that may be asked now and couldn't before.
+    /// Opens queues of the hosts that are evicted: number, time and stamp of each that may be asked now and couldn't before.
     pub(super) fn reopen(&mut self, open: OpenQueues) -> impl Iterator<Item = (HostId, u32, u32)> {
         (0_u32..).map(HostId).zip(&mut self.slots).filter_map(move |(id, slot)| {
             if slot.closed == Closed::No || !slot.has_idle_work_with(open) {
@@ -220,7 +220,7 @@ impl Hosts {
         self.in_memory.iter().copied().collect()
     }
 
-    /// The first host in memory to be looked at; it goes to the end of the line unless it is put away.
+    /// The first host in memory to be looked at; it goes to the end of the line unless it is evicted.
     pub(super) fn rotate(&mut self) -> Option<HostId> {
         let id = self.in_memory.pop_front()?;
         self.in_memory.push_back(id);
@@ -267,7 +267,7 @@ impl Hosts {
     /// Takes the host that [`Hosts::rotate`] gave last out of memory.
     pub(super) fn take_rotated(&mut self, open: OpenQueues) -> Option<(HostId, Box<Host>)> {
         let id = self.in_memory.pop_back()?;
-        Some((id, self.slots[id.0 as usize].put_away(open)?))
+        Some((id, self.slots[id.0 as usize].evict(open)?))
     }
 
     /// Takes these hosts out of memory, those of them that are there. Cost: one look at each host in memory.
@@ -276,7 +276,7 @@ impl Hosts {
             return Vec::new();
         }
         self.in_memory.retain(|id| !ids.contains(id));
-        ids.iter().filter_map(|id| Some((*id, self.slots.get_mut(id.0 as usize)?.put_away(open)?))).collect()
+        ids.iter().filter_map(|id| Some((*id, self.slots.get_mut(id.0 as usize)?.evict(open)?))).collect()
     }
 
     /// A decoded block, if it was read or written lately.

@@ -30,7 +30,7 @@ fn inline_bytes(host: &Host) -> usize {
 }
 
 /// Whether an unasked host has nothing under way, and so little queued that it is stored with its record.
-pub(super) fn may_be_put_away(host: &Host) -> bool {
+pub(super) fn may_be_evicted(host: &Host) -> bool {
     host.is_at_rest() && inline_bytes(host) <= INLINE
 }
 
@@ -115,12 +115,12 @@ impl<S: Store> Frontier<S> {
     ///
     /// Each cut does it. A page may make ten thousand hosts known, and commits may be slow: called between two pages, it
     /// bounds what is in memory to the limit and one page's hosts.
-    pub fn put_away_hosts(&mut self, now: Now) -> Result<(), StoreError> {
+    pub fn evict_idle_hosts(&mut self, now: Now) -> Result<(), StoreError> {
         if self.hosts.in_memory() <= self.limits.hosts_in_memory {
             return Ok(());
         }
         let most = self.limits.hosts_in_memory / 8 * 7;
-        self.put_away_least_used(now, |in_memory, _| in_memory > most)?;
+        self.evict_least_used(now, |in_memory, _| in_memory > most)?;
         Ok(())
     }
 
@@ -136,13 +136,13 @@ impl<S: Store> Frontier<S> {
         if bytes <= most {
             return Ok(bytes);
         }
-        let freed = self.put_away_least_used(now, |_, freed| bytes.saturating_sub(freed) > most / 8 * 7)?;
+        let freed = self.evict_least_used(now, |_, freed| bytes.saturating_sub(freed) > most / 8 * 7)?;
         Ok(bytes.saturating_sub(freed))
     }
 
     /// Puts hosts at rest away, those first that weren't used for longest, while `goes_on` says so of the hosts in memory and of the
     /// bytes of trap counters that were freed. Gives the latter.
-    fn put_away_least_used(
+    fn evict_least_used(
         &mut self,
         now: Now,
         goes_on: impl Fn(usize, usize) -> bool,
@@ -164,12 +164,12 @@ impl<S: Store> Frontier<S> {
             freed += host.1.groups.bytes();
             taken.push(host);
         }
-        self.put_away(taken, now)?;
+        self.evict(taken, now)?;
         Ok(freed)
     }
 
     /// Writes hosts that were taken out of memory into their blocks.
-    pub(super) fn put_away(&mut self, taken: Vec<(HostId, Box<Host>)>, now: Now) -> Result<(), StoreError> {
+    pub(super) fn evict(&mut self, taken: Vec<(HostId, Box<Host>)>, now: Now) -> Result<(), StoreError> {
         if taken.is_empty() {
             return Ok(());
         }
@@ -182,11 +182,11 @@ impl<S: Store> Frontier<S> {
             }
             blocks.entry(block_of(id)).or_default().push(IdleHost::of(id, &host, now, boot, self.process));
         }
-        for (number, put_away) in blocks {
+        for (number, evicted) in blocks {
             let before = idle_block(&mut self.hosts, &self.view, number)?;
-            let is_replaced = |host: &&IdleHost| put_away.iter().any(|other| other.id == host.id);
+            let is_replaced = |host: &&IdleHost| evicted.iter().any(|other| other.id == host.id);
             let kept: Vec<IdleHost> = before.iter().filter(|host| !is_replaced(host)).cloned().collect();
-            let mut all = [kept, put_away].concat();
+            let mut all = [kept, evicted].concat();
             all.sort_unstable_by_key(|host| host.id);
             self.view.put(Tree::IdleHosts, number.to_be_bytes().to_vec(), write_block(&all)?);
             self.hosts.keep_block(number, Arc::new(all));

@@ -16,7 +16,7 @@ pub struct FrontierLimits {
     /// Journal entries that one commit drops once they are folded, more than one makes as a rule. The database keeps a copy of the changed leaf for each of
     /// them until the commit is through: 18,000 at once took 60 MB and more.
     pub dropped_at_once: usize,
-    /// Hosts in memory from which on those that aren't in use are put away. About 700 bytes each, with their queues.
+    /// Hosts in memory from which on those that aren't in use are evicted. About 700 bytes each, with their queues.
     pub hosts_in_memory: usize,
     /// Hosts that keep a read chunk of their queue in memory.
     pub chunks_in_memory: usize,

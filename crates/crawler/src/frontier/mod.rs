@@ -597,7 +597,7 @@ impl<S: Store> Frontier<S> {
         Completion::Applied
     }
 
-    /// Returns a lease back untouched: the URL stays at the head of its queue, the host waits until `not_before`.
+    /// Returns an unused lease: the URL stays at the head of its queue, the host waits until `not_before`.
     pub fn release(&mut self, permit: Permit, not_before: Duration, wait: Delay) -> Completion {
         self.settle(permit, Settlement::untouched(not_before, wait))
     }
@@ -608,8 +608,8 @@ impl<S: Store> Frontier<S> {
         host.is_some_and(|host| host.leased.is_some() && host.token == lease.token)
     }
 
-    /// Returns a host a robots fetch, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
-    pub fn send(&mut self, id: HostId, robots_fetch: RobotsFetch) {
+    /// Queues the request of a robots.txt before the visits of its host. The host must be in memory ([`Frontier::load`]).
+    pub fn queue_robots_fetch(&mut self, id: HostId, robots_fetch: RobotsFetch) {
         self.host_mut(id).robots_fetches.push_back(robots_fetch);
         self.schedule_if_idle(id);
     }

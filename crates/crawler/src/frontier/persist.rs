@@ -9,7 +9,7 @@ use super::Frontier;
 use super::error::form;
 use super::error::lost;
 use super::host::{Host, HostRecord, StoredAs};
-use super::idle::may_be_put_away;
+use super::idle::may_be_evicted;
 use super::item::QueuedUrl;
 use super::limits::{FrontierLimits, FrontierPortions};
 use super::overlay::Overlay;
@@ -181,7 +181,7 @@ impl<S: Store> Frontier<S> {
 
     /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
     pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
-        self.put_away_hosts(now)?;
+        self.evict_idle_hosts(now)?;
         self.persist_fresh(now)?;
         let boot = self.clock.and_then(|clock| clock.boot());
         for id in std::mem::take(&mut self.dirty) {
@@ -261,7 +261,7 @@ impl<S: Store> Frontier<S> {
 
     /// Folds what is in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
     /// all are done the entries that were there at the beginning can be dropped; until then a replay passes over what is
-    /// folded already. Hosts that weren't asked yet are put away: 64 of them take one value, and not three for each.
+    /// folded already. Hosts that weren't asked yet are evicted: 64 of them take one value, and not three for each.
     fn fold(&mut self, now: Now) -> Result<(), StoreError> {
         let bytes: usize = self.journal.iter().map(|(_, bytes)| bytes).sum();
         if self.folding.is_empty() {
@@ -277,14 +277,14 @@ impl<S: Store> Frontier<S> {
         let rest = self.folding.len().saturating_sub(at_once(&self.limits, bytes));
         let mut unasked = HashSet::new();
         for id in self.folding.split_off(rest) {
-            // One that was put away meanwhile is in its block, with all that the journal holds of it.
+            // One that was evicted meanwhile is in its block, with all that the journal holds of it.
             if self.hosts.is_idle(id) {
                 continue;
             }
             let host = &self.hosts[id];
             if matches!(host.stored, StoredAs::Nothing | StoredAs::Name)
                 && host.is_untouched()
-                && may_be_put_away(host)
+                && may_be_evicted(host)
             {
                 unasked.insert(id);
                 continue;
@@ -298,7 +298,7 @@ impl<S: Store> Frontier<S> {
             }
         }
         let unasked = self.hosts.take(&unasked, self.open);
-        self.put_away(unasked, now)?;
+        self.evict(unasked, now)?;
         if self.folding.is_empty() {
             let until = self.fold_until;
             let (done, left): (Vec<_>, Vec<_>) =
@@ -379,7 +379,7 @@ impl<S: Store> Frontier<S> {
         Ok(())
     }
 
-    /// Keeps to the frontier's part of what several hold, as it is now: hosts are put away with the next cut.
+    /// Keeps to the frontier's part of what several hold, as it is now: hosts are evicted with the next cut.
     pub fn keep_to(&mut self, portions: &FrontierPortions) {
         portions.hold(self.seen_loaded, self.hosts.in_memory(), self.chunks_loaded);
         self.limits = portions.limits();

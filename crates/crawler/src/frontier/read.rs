@@ -145,7 +145,7 @@ fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
                     let record = HostRecord::read(&value).map_err(|error| form(Tree::Hosts, error))?;
                     record.all_queues().map(|ends| ends.sealed.max(ends.head))
                 } else {
-                    // A block holds all that the journal held when the host was put away.
+                    // A block holds all that the journal held when the host was evicted.
                     blocks.tails(store, host)?.unwrap_or_default()
                 });
             }

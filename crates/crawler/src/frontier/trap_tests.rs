@@ -160,7 +160,7 @@ fn counters_over_their_memory_leave_it_with_hosts_at_rest_and_come_back_whole() 
     commit(&mut frontier);
     for (id, groups) in kept {
         frontier.load(id).unwrap();
-        assert_eq!(format!("{:?}", frontier.hosts[id].groups), groups, "what was put away is read again");
+        assert_eq!(format!("{:?}", frontier.hosts[id].groups), groups, "what was evicted is read again");
     }
 }
 

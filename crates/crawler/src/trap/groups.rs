@@ -115,7 +115,7 @@ impl Said {
     }
 }
 
-/// The groups of one host. A host that is put away keeps them whole.
+/// The groups of one host. A host that is evicted keeps them whole.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     groups: Vec<Group>,

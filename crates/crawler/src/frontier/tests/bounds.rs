@@ -12,8 +12,8 @@ fn ids(frontier: &mut Frontier<MemoryStore>, hosts: impl Iterator<Item = u8>) ->
     hosts.map(|host| frontier.host_id(&format!("h{host}.example")).unwrap()).collect()
 }
 
-/// Hosts to be put away: commits until no other than the last one is in memory.
-fn put_away(frontier: &mut Frontier<MemoryStore>) {
+/// Hosts to be evicted: commits until no other than the last one is in memory.
+fn evict(frontier: &mut Frontier<MemoryStore>) {
     for n in 900..903 {
         offer(frontier, &host_url(n), false);
         commit(frontier);
@@ -149,14 +149,14 @@ fn a_host_is_named_in_the_journal_once() {
 }
 
 #[test]
-fn hosts_are_put_away_down_to_seven_eighths() {
+fn hosts_are_evicted_down_to_seven_eighths() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 80);
     for n in 0..81 {
         offer(&mut frontier, &host_url(n), false);
     }
-    frontier.put_away_hosts(now(0)).unwrap();
-    frontier.put_away_hosts(now(0)).unwrap();
+    frontier.evict_idle_hosts(now(0)).unwrap();
+    frontier.evict_idle_hosts(now(0)).unwrap();
     assert_eq!(frontier.hosts.in_memory(), 70);
 }
 
@@ -185,14 +185,14 @@ fn a_host_with_something_under_way_stays_in_memory() {
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     assert_eq!(permit.lease().host, leased);
     frontier.hold_visits(held);
-    frontier.send(owes, RobotsFetch::new(url(9, 9).origin(), url(3, 77)));
-    put_away(&mut frontier);
-    put_away(&mut frontier);
+    frontier.queue_robots_fetch(owes, RobotsFetch::new(url(9, 9).origin(), url(3, 77)));
+    evict(&mut frontier);
+    evict(&mut frontier);
     for id in [leased, held, owes] {
         assert!(!frontier.hosts.is_idle(id), "{id:?}");
     }
     settle(&mut frontier, permit, true, None);
-    put_away(&mut frontier);
+    evict(&mut frontier);
     assert!(frontier.hosts.is_idle(leased));
 }
 
@@ -203,10 +203,10 @@ fn a_host_used_lately_stays_in_memory_for_another_look() {
     offer(&mut frontier, &url(1, 1), true);
     frontier.hosts[id].used = true;
     offer(&mut frontier, &url(2, 1), true);
-    frontier.put_away_hosts(now(0)).unwrap();
+    frontier.evict_idle_hosts(now(0)).unwrap();
     assert!(!frontier.hosts.is_idle(id));
     offer(&mut frontier, &url(3, 1), true);
-    frontier.put_away_hosts(now(0)).unwrap();
+    frontier.evict_idle_hosts(now(0)).unwrap();
     assert!(frontier.hosts.is_idle(id));
 }
 
@@ -231,14 +231,14 @@ fn a_host_whose_answer_is_not_durable_stays_in_memory_whatever_is_folded() {
 }
 
 #[test]
-fn many_urls_of_a_host_that_is_put_away_are_in_chunks_and_few_are_beside_its_record() {
+fn many_urls_of_a_host_that_is_evicted_are_in_chunks_and_few_are_beside_its_record() {
     // 20 bytes and the path of one URL, and 8 for its fingerprint: 1,024 at most.
     for (path, chunks) in [(996, 0), (997, 1)] {
         let store = Arc::new(MemoryStore::default());
         let mut frontier = few(&store, 1);
         let long = CrawlUrl::parse(&format!("http://h1.example/{}", "x".repeat(path - 1))).unwrap();
         offer(&mut frontier, &long, true);
-        put_away(&mut frontier);
+        evict(&mut frontier);
         let id = frontier.known("h1.example").unwrap();
         assert!(frontier.hosts.is_idle(id));
         assert_eq!(store.scan(Tree::Queue, &[]).count(), chunks, "{path}");
@@ -290,7 +290,7 @@ fn any_server_may_still_be_at_work_for_as_long_as_its_slowest_answer_took() {
 }
 
 #[test]
-fn hosts_put_away_are_listed_as_long_as_urls_of_them_wait() {
+fn evicted_hosts_are_listed_as_long_as_urls_of_them_wait() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 1);
     let wait = Delay { length: secs(60), why: DelayReason::RetryAfter };
@@ -301,8 +301,8 @@ fn hosts_put_away_are_listed_as_long_as_urls_of_them_wait() {
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     assert_eq!(permit.lease().host, empty);
     settle(&mut frontier, permit, true, None);
-    put_away(&mut frontier);
-    put_away(&mut frontier);
+    evict(&mut frontier);
+    evict(&mut frontier);
     assert!(frontier.hosts.is_idle(waits) && frontier.hosts.is_idle(empty));
     let idle: Vec<_> =
         frontier.idle_waits(now(2_000)).filter(|(why, ..)| *why == DelayReason::RetryAfter).collect();
@@ -329,7 +329,7 @@ fn a_sitemap_waits_while_its_host_is_held() {
     frontier.send_sitemap(id, fingerprint);
     frontier.hold_visits(id);
     // Its robots fetches go on.
-    frontier.send(id, RobotsFetch::new(super::url(9, 9).origin(), super::url(1, 77)));
+    frontier.queue_robots_fetch(id, RobotsFetch::new(super::url(9, 9).origin(), super::url(1, 77)));
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     assert!(matches!(permit.lease().work, Work::RobotsFetch(_)));
     settle(&mut frontier, permit, true, None);

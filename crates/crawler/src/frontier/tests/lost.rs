@@ -209,8 +209,8 @@ fn a_host_without_a_wait_is_not_written_again_at_every_start() {
     assert!(writes.is_empty(), "{writes:?}");
 }
 
-/// A host that is put away while it waits so long, with a gap of 5 s; `asked` says that it was asked before.
-fn put_away_waiting(length: Duration, why: DelayReason, asked: bool) -> (Arc<MemoryStore>, HostId) {
+/// A host that is evicted while it waits so long, with a gap of 5 s; `asked` says that it was asked before.
+fn evicted_waiting(length: Duration, why: DelayReason, asked: bool) -> (Arc<MemoryStore>, HostId) {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 1);
     offer(&mut frontier, &url(1, 1), true);
@@ -228,10 +228,10 @@ fn put_away_waiting(length: Duration, why: DelayReason, asked: bool) -> (Arc<Mem
 }
 
 #[test]
-fn a_pause_of_a_host_put_away_is_on_record_again_where_it_starts_over_and_a_delay_is_not() {
+fn a_pause_of_an_evicted_host_is_on_record_again_where_it_starts_over_and_a_delay_is_not() {
     // No clock says how long the process before was gone.
     for (length, is_in_memory) in [(secs(60), true), (secs(3), false), (Duration::ZERO, false)] {
-        let (store, id) = put_away_waiting(length, DelayReason::RetryAfter, true);
+        let (store, id) = evicted_waiting(length, DelayReason::RetryAfter, true);
         let mut again = reopened(&store, None, 1).unwrap();
         assert_eq!(!again.hosts.is_idle(id), is_in_memory, "{length:?}");
         assert_eq!(again.dirty.contains(&id), is_in_memory, "{length:?}");
@@ -242,8 +242,8 @@ fn a_pause_of_a_host_put_away_is_on_record_again_where_it_starts_over_and_a_dela
 }
 
 #[test]
-fn a_host_put_away_by_another_process_waits_from_the_start_of_this_one() {
-    let (store, id) = put_away_waiting(secs(3), DelayReason::RetryAfter, true);
+fn a_host_evicted_by_another_process_waits_from_the_start_of_this_one() {
+    let (store, id) = evicted_waiting(secs(3), DelayReason::RetryAfter, true);
     let mut again = reopened(&store, Some(secs(0)), 1).unwrap();
     assert!(again.hosts.is_idle(id));
     again.load(id).unwrap();
@@ -254,7 +254,7 @@ fn a_host_put_away_by_another_process_waits_from_the_start_of_this_one() {
 }
 
 #[test]
-fn a_host_put_away_by_this_process_keeps_its_own_wait() {
+fn a_host_evicted_by_this_process_keeps_its_own_wait() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 1);
     offer(&mut frontier, &url(1, 1), true);
@@ -293,7 +293,7 @@ fn a_repair_reads_the_urls_of_the_journal_of_chunks_and_of_blocks() {
     assert_eq!((*id, *queue, *first, waiting(urls)), (HostId(0), Priority::Link as u8, 64, expected(64..70)));
     assert!(chunk_urls(b"nonsense").is_none() && journal_urls(b"\xff\xff").is_none());
 
-    let (store, id) = put_away_waiting(secs(3), DelayReason::RetryAfter, true);
+    let (store, id) = evicted_waiting(secs(3), DelayReason::RetryAfter, true);
     let (_, block) = store.scan(Tree::IdleHosts, &[]).next().unwrap().unwrap();
     let hosts = block_hosts(&block);
     let (_, record, stretches) = hosts.iter().find(|(host, ..)| *host == id).unwrap();

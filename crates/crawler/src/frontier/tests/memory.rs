@@ -9,7 +9,7 @@ fn hosts_leave_memory_between_cuts_too() {
     let mut frontier = few(&store, 40);
     for n in 0..1_000 {
         assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Queued);
-        frontier.put_away_hosts(now(0)).unwrap();
+        frontier.evict_idle_hosts(now(0)).unwrap();
         assert!(frontier.hosts.in_memory() <= 40, "{} hosts in memory", frontier.hosts.in_memory());
     }
     assert_eq!(
@@ -93,7 +93,7 @@ fn hosts_that_are_not_in_use_leave_memory_and_lose_nothing() {
 }
 
 #[test]
-fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
+fn a_host_that_is_evicted_keeps_its_wait_its_pace_and_when_it_was_asked() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 1);
     offer(&mut frontier, &host_url(1), true);
@@ -109,7 +109,7 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
         offer(&mut frontier, &host_url(n), false);
         commit(&mut frontier);
     }
-    assert!(frontier.hosts.is_idle(host), "it is put away");
+    assert!(frontier.hosts.is_idle(host), "it is evicted");
     let mut others = Vec::new();
     while let Some(permit) = frontier.lease(now(2_060)).unwrap() {
         assert_ne!(permit.lease().host, host, "half a second early");

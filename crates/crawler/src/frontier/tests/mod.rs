@@ -337,7 +337,7 @@ fn robots_fetches_go_before_visits_and_parked_hosts_keep_their_urls() {
     offer(&mut frontier, &url(1, 1), true);
     let host = frontier.host_id("h1.example").unwrap();
     let robots_fetch = RobotsFetch::new(url(9, 9).origin(), url(1, 77));
-    frontier.send(host, robots_fetch.clone());
+    frontier.queue_robots_fetch(host, robots_fetch.clone());
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     assert_eq!(permit.lease().work, Work::RobotsFetch(robots_fetch));
     settle(&mut frontier, permit, false, None);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::super::host::{FULL, Host, HostRecord, RobotsFetch};
-use super::super::idle::may_be_put_away;
+use super::super::idle::may_be_evicted;
 use super::super::idle_host::IdleHost;
 use super::super::overlay::Overlay;
 use super::super::persist::{at_once, is_sealed};
@@ -59,7 +59,7 @@ fn a_host_rests_for_what_its_server_may_work_on_and_its_whole_gap() {
 
 #[test]
 fn a_host_is_at_rest_where_nothing_goes_on_and_untouched_where_nothing_ever_did() {
-    assert!(host().is_at_rest() && host().is_untouched() && may_be_put_away(&host()));
+    assert!(host().is_at_rest() && host().is_untouched() && may_be_evicted(&host()));
     let busy: [fn(&mut Host); 4] = [
         |host| host.leased = Some(Leased::Head(Priority::Link)),
         |host| host.robots_fetches.push_back(RobotsFetch::new(url(9, 9).origin(), url(1, 77))),
@@ -69,7 +69,7 @@ fn a_host_is_at_rest_where_nothing_goes_on_and_untouched_where_nothing_ever_did(
     for (n, change) in busy.into_iter().enumerate() {
         let mut host = host();
         change(&mut host);
-        assert!(!host.is_at_rest() && !host.is_untouched() && !may_be_put_away(&host), "{n}");
+        assert!(!host.is_at_rest() && !host.is_untouched() && !may_be_evicted(&host), "{n}");
     }
     let touched: [fn(&mut Host); 7] = [
         |host| host.counts.requests = 1,
@@ -138,7 +138,7 @@ fn what_costs_more_than_it_may_beside_a_record_stays_out_of_it() {
         for n in 0..fingerprints {
             host.seen.insert(Fingerprint(n));
         }
-        may_be_put_away(&host)
+        may_be_evicted(&host)
     };
     assert!(with(492, 0) && !with(493, 0));
     assert!(with(480, 3) && !with(480, 4));

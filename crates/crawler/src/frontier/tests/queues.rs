@@ -15,7 +15,7 @@ fn drain(frontier: &mut Frontier<MemoryStore>) -> Vec<String> {
     paths
 }
 
-/// Three hosts with a page and a resource each, of which only those queues are open. Two hosts are put away, one is in memory.
+/// Three hosts with a page and a resource each, of which only those queues are open. Two hosts are evicted, one is in memory.
 fn with_closed_queues(store: &Arc<MemoryStore>, open: OpenQueues) -> Frontier<MemoryStore> {
     let mut frontier = few(store, 1);
     for host in 1..4 {
@@ -216,7 +216,7 @@ fn a_host_that_is_skipped_with_all_that_it_has_gives_no_resources() {
 }
 
 #[test]
-fn a_full_host_that_is_put_away_has_work_as_long_as_it_may_hold_resources() {
+fn a_full_host_that_is_evicted_has_work_as_long_as_it_may_hold_resources() {
     for (priority, has_work) in
         [(Priority::Resource, true), (Priority::Untested, true), (Priority::Link, false)]
     {

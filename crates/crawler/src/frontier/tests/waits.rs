@@ -17,7 +17,7 @@ fn waiting_host(frontier: &mut Frontier<MemoryStore>, host: u8, at: u64, why: De
 }
 
 /// Puts all hosts away that may be, by others that come after them. These have nothing to ask for.
-fn put_away(frontier: &mut Frontier<MemoryStore>) {
+fn evict(frontier: &mut Frontier<MemoryStore>) {
     for n in 900..904 {
         let id = frontier.host_id(&format!("host-{n}.example")).unwrap();
         frontier.hosts[id].used = false;
@@ -26,7 +26,7 @@ fn put_away(frontier: &mut Frontier<MemoryStore>) {
 }
 
 #[test]
-fn the_time_of_a_host_put_away_is_in_whole_seconds() {
+fn the_time_of_an_evicted_host_is_in_whole_seconds() {
     assert_eq!(ReadyAt::seconds(7).time(), secs(7));
     assert_eq!(ReadyAt::new(secs(7)), ReadyAt::seconds(7));
     assert_eq!(ReadyAt::new(Duration::MAX).time(), Duration::from_nanos(u64::MAX));
@@ -42,7 +42,7 @@ fn a_pause_is_told_from_an_ordinary_gap() {
     frontier.wait(id, secs(2_060), delay(secs(60)));
     assert_eq!(frontier.pause_of(id, now(2_000)), Duration::ZERO);
     frontier.wait(id, secs(2_060), Delay { length: secs(60), why: PAUSE });
-    put_away(&mut frontier);
+    evict(&mut frontier);
     assert!(frontier.hosts.is_idle(id));
     assert_eq!(frontier.pause_of(id, now(2_000)), Duration::ZERO, "it isn't in memory");
 }
@@ -52,7 +52,7 @@ fn the_next_time_is_that_of_the_last_word_on_a_wait() {
     for most in [8, 1] {
         let mut frontier = few(&Arc::default(), most);
         let id = waiting_host(&mut frontier, 1, 2_010, PAUSE);
-        put_away(&mut frontier);
+        evict(&mut frontier);
         assert_eq!(frontier.hosts.is_idle(id), most == 1);
         frontier.wait(id, secs(2_060), Delay { length: secs(60), why: PAUSE });
         assert_eq!(frontier.next_ready(), Some(secs(2_060)));
@@ -74,8 +74,8 @@ fn hosts_are_listed_that_wait_with_urls_and_are_not_asked_just_now() {
         let (kept, done) = if first.lease().host == asked { (first, second) } else { (second, first) };
         assert_eq!(done.lease().host, empty);
         settle(&mut frontier, done, true, None);
-        put_away(&mut frontier);
-        put_away(&mut frontier);
+        evict(&mut frontier);
+        evict(&mut frontier);
         assert_eq!(frontier.hosts.is_idle(empty), most == 1);
         let names: BTreeSet<String> =
             frontier.waiting(now(2_000)).map(|waiting| waiting.host.to_owned()).collect();
@@ -91,7 +91,7 @@ fn hosts_are_listed_that_wait_with_urls_and_are_not_asked_just_now() {
     for host in 1..=3 {
         waiting_host(&mut frontier, host, 9_000, PAUSE);
     }
-    put_away(&mut frontier);
+    evict(&mut frontier);
     waiting_host(&mut frontier, 4, 9_000, PAUSE);
     assert!(frontier.waiting(now(2_000)).count() == 1 && frontier.remaining_hosts() == 4);
     let rows = frontier.remaining(now(2_000), 3).unwrap();
@@ -116,8 +116,8 @@ fn a_skipped_host_is_the_reason_as_long_as_urls_of_it_wait() {
             if let Some(reason) = reason {
                 frontier.park(id, reason);
             }
-            put_away(&mut frontier);
-            put_away(&mut frontier);
+            evict(&mut frontier);
+            evict(&mut frontier);
             assert_eq!(frontier.hosts.is_idle(id), most == 1, "{reason:?} {has_url}");
             let found = frontier.parked_for().unwrap();
             assert_eq!(found.is_some(), expected.is_some(), "{most} {reason:?} {has_url}");
@@ -144,20 +144,20 @@ fn something_waits_in_a_closed_queue_where_urls_wait_that_may_not_be_asked_for()
         let empty = waiting_host(&mut frontier, 1, 0, DelayReason::Configured);
         let permit = frontier.lease(now(2_000)).unwrap().unwrap();
         settle(&mut frontier, permit, true, None);
-        put_away(&mut frontier);
-        put_away(&mut frontier);
+        evict(&mut frontier);
+        evict(&mut frontier);
         assert_eq!(frontier.hosts.is_idle(empty), most == 1);
         assert!(!frontier.has_closed(), "nothing waits");
         let id = waiting_host(&mut frontier, 2, 0, DelayReason::Configured);
         assert!(!frontier.has_closed(), "what waits may be asked for");
-        put_away(&mut frontier);
+        evict(&mut frontier);
         assert_eq!(frontier.hosts.is_idle(id), most == 1);
         assert!(!frontier.has_closed());
         frontier.load(id).unwrap();
         frontier.set_open(ONLY_RESOURCES);
         assert!(frontier.has_closed());
-        put_away(&mut frontier);
-        put_away(&mut frontier);
+        evict(&mut frontier);
+        evict(&mut frontier);
         assert_eq!(frontier.hosts.is_idle(id), most == 1);
         assert!(frontier.has_closed());
     }
@@ -174,7 +174,7 @@ fn a_prospect_is_an_ordinary_gap_or_a_pause_that_ends_soon_enough() {
         ] {
             let mut frontier = few(&Arc::default(), most);
             let id = waiting_host(&mut frontier, 1, at, why);
-            put_away(&mut frontier);
+            evict(&mut frontier);
             assert_eq!(frontier.hosts.is_idle(id), most == 1);
             assert_eq!(frontier.has_prospect(now(2_000), secs(patience)), has_prospect, "{why} {at}");
         }
@@ -188,8 +188,8 @@ fn copied_hosts_leave_memory_where_their_blocks_still_have_them() {
     let mut frontier = few(&store, 1);
     let plain = waiting_host(&mut frontier, 1, 0, DelayReason::Configured);
     let changed = waiting_host(&mut frontier, 2, 0, DelayReason::Configured);
-    put_away(&mut frontier);
-    put_away(&mut frontier);
+    evict(&mut frontier);
+    evict(&mut frontier);
     let fresh = waiting_host(&mut frontier, 3, 0, DelayReason::Configured);
     frontier.hosts[fresh].dirty = false;
     for id in [plain, changed, fresh] {
