@@ -132,7 +132,8 @@ impl View {
     /// As [`View::explain`], of the URL as it is spelt.
     fn explain_spelt(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;
-        let queued = self.queued_url(url)?;
+        // Where it has a record, nothing that is said depends on whether it waits for another visit.
+        let queued = if record.is_some() { None } else { self.queued_url(url)? };
         let mut spellings = vec![url.to_string()];
         for other in record.iter().map(|record| &record.url) {
             if !spellings.contains(other) {
@@ -180,6 +181,10 @@ impl View {
         let is_forgotten = record.as_ref().is_some_and(|record| record.forgotten)
             || record.is_none() && self.is_forgotten(url)?;
         let mut hints = self.hints(url, depth, settings.as_ref())?;
+        hints.parked = match (host.as_ref().and_then(|host| host.parked.clone()), &source) {
+            (None, Some(page)) => self.parked_host_of(&page.url)?,
+            (parked, _) => parked,
+        };
         hints.is_barred = source
             .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
         let redirects = self.redirects_from(record.as_ref())?;

@@ -12,6 +12,7 @@ use crate::config::{
 };
 use crate::forgotten::{Forgotten, forget_rules};
 use crate::frontier::stored_host;
+use crate::page_store;
 use crate::record::{
     EndRecord, JUDGED_BY, LICENSES, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings,
     brought_in, moved_seeds,
@@ -80,6 +81,10 @@ pub(super) struct Hints {
     pub(super) is_of_cluster: bool,
     /// The limit that ended the last run: its name and value.
     pub(super) limit: Option<String>,
+    /// Why its host is skipped, or that of the page that links to it.
+    pub(super) parked: Option<String>,
+    /// No page was answered yet that a link could be found on.
+    pub(super) has_no_pages: bool,
 }
 
 impl Hints {
@@ -245,16 +250,13 @@ impl View {
         let end = end.and_then(|value| serde_json::from_slice::<EndRecord>(&value).ok());
         let is_of_cluster = self.store().get(Tree::Meta, b"partition")?.is_some();
         let limit = end.and_then(|end| end.limit);
-        let mut hints = Hints { depth, is_of_cluster, limit, ..Hints::default() };
+        // Another partition of a cluster's crawl may have pages.
+        let has_no_pages = !is_of_cluster && page_store::scan(self.store()).next().transpose()?.is_none();
+        let mut hints = Hints { depth, is_of_cluster, limit, has_no_pages, ..Hints::default() };
         let Some(settings) = settings else { return Ok(hints) };
         hints.is_unarchived = !settings.warc.enabled;
         let excluded = regex::RegexSet::new(&settings.scope.exclude);
         hints.is_excluded = excluded.is_ok_and(|set| set.is_match(url.as_str()));
-        let follows = Settings {
-            scope: ScopeSettings { follow_moved_seeds: true, ..settings.scope.clone() },
-            ..settings.clone()
-        };
-        let with_sites = self.scope_of(Some(&follows))?;
         let by_host = |scope: &Scope| {
             matches!(scope.judge(url, depth), Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath))
         };
@@ -262,8 +264,12 @@ impl View {
         if !self.scope_of(Some(settings))?.is_some_and(|scope| by_host(&scope)) {
             return Ok(hints);
         }
-        hints.is_of_moved_seed =
-            !settings.scope.follow_moved_seeds && with_sites.is_some_and(|scope| scope.is_inside(url));
+        let follows = Settings {
+            scope: ScopeSettings { follow_moved_seeds: true, ..settings.scope.clone() },
+            ..settings.clone()
+        };
+        hints.is_of_moved_seed = !settings.scope.follow_moved_seeds
+            && self.scope_of(Some(&follows))?.is_some_and(|scope| scope.is_inside(url));
         for (mode, name) in
             [(ScopeMode::Host, "host"), (ScopeMode::Domain, "domain"), (ScopeMode::Any, "any")]
         {
@@ -295,6 +301,12 @@ impl View {
             scope.add_seed(&seed);
         }
         Ok(Some(scope))
+    }
+
+    /// Why the host of a page is skipped; none where it isn't.
+    pub(super) fn parked_host_of(&self, page: &str) -> Result<Option<String>, ViewError> {
+        let Ok(page) = CrawlUrl::parse(page) else { return Ok(None) };
+        Ok(self.host_now(&page)?.and_then(|host| host.parked))
     }
 
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {

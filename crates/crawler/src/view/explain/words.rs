@@ -48,11 +48,28 @@ impl Explanation {
     pub(super) fn conclude(&mut self, facts: &Facts<'_>) {
         self.draw(facts);
         let limit = facts.hints.limit.as_deref().and_then(|limit| limit.split_once(' '));
-        for words in self.change.iter_mut().filter(|words| words.contains(REVISITS)) {
-            if let Some((name @ ("max-pages" | "max-bytes"), value)) = limit {
+        let outside = self.scope.as_deref().filter(|_| facts.record.is_some());
+        let parked = facts.hints.parked.as_deref().and_then(raised);
+        for (advice, words) in self.advice.iter().zip(&mut self.change) {
+            let revisits = words.contains(REVISITS);
+            if !revisits && *advice != Advice::WithArchive {
+                continue;
+            }
+            if let Some((name @ ("max-pages" | "max-bytes" | "max-time"), value)) = limit.filter(|_| revisits)
+            {
                 let _ = write!(words, " with --{name} above {value}, which the last run reached");
             }
-            if let Some(scope) = self.scope.as_deref().filter(|_| facts.record.is_some()) {
+            if let Some(raised) = parked.as_deref().filter(|_| revisits) {
+                if facts.hints.is_of_cluster
+                    && let Some((before, _)) = words.split_once(&format!("`{REVISITS}`"))
+                {
+                    // Workers don't take over another one.
+                    *words = format!("{before}a new crawl {raised}");
+                } else {
+                    let _ = write!(words, " {raised}");
+                }
+            }
+            if let Some(scope) = outside {
                 let _ = write!(words, " once the settings let it in: it is outside ({})", in_words(scope));
             }
         }
@@ -85,12 +102,12 @@ impl Explanation {
             Fate::Skipped => self.skipped(facts),
             Fate::Unseen => {
                 self.unseen(facts.hints);
-                if facts.is_perhaps_unlisted {
+                if facts.is_perhaps_unlisted && self.scope.is_none() {
                     self.may(
                         Advice::ListedLink,
                         "a link from another page, if so far only pages under noindex and nofollow link to it: their links \
                          are only counted (`not_listed` in `crawl show DIR ledger`); so are links of pages that may add no more to the \
-                         database",
+                         database; `crawl recrawl DIR --older-than 0s` fetches the pages again",
                     );
                 }
             }
@@ -528,13 +545,24 @@ impl Explanation {
                 self.may(what, words);
             }
         } else {
-            self.may(
-                Advice::LinkFromPage,
-                "a link to it from a page of the crawl; `crawl recrawl DIR --older-than 0s` fetches the pages again",
-            );
+            if !hints.has_no_pages {
+                self.may(
+                    Advice::LinkFromPage,
+                    "a link to it from a page of the crawl; `crawl recrawl DIR --older-than 0s` fetches the pages again",
+                );
+            }
             self.may(Advice::AsSeed, AS_SEED);
         }
     }
+}
+
+/// The limit that has a host skipped, and how far it would have to be raised.
+fn raised(parked: &str) -> Option<String> {
+    if let Some(pages) = parked.strip_prefix("max-pages-per-host ") {
+        return Some(format!("with --max-pages-per-host above {pages}, which the host has reached"));
+    }
+    let is_slow = parked.ends_with("over max-crawl-delay");
+    is_slow.then(|| "with a higher --max-crawl-delay, which the host's delay exceeds".to_owned())
 }
 
 /// The network that the address guard says would have to be allowed.
