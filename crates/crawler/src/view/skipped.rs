@@ -296,8 +296,10 @@ impl Met {
     }
 
     fn judge(self, decided: &mut Sorter, waiting: &mut Sorter) -> Result<(), ViewError> {
+        // What failed is listed as that, also where it waits for a host that is skipped.
+        let comes_again = self.queued && (self.parked.is_none() || self.page != Some(false));
         let counts = match (self.end, self.skipped) {
-            _ if self.queued => None,
+            _ if comes_again => None,
             (Some((seq, failed)), _) => Some((seq, failed)),
             (None, skipped) => skipped.map(|(_, seq)| (seq, false)),
         };

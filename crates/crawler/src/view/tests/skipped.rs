@@ -98,6 +98,21 @@ fn urls_of_a_skipped_host_are_skipped() {
 }
 
 #[test]
+fn what_failed_and_waits_for_a_skipped_host_is_listed_as_failed() {
+    let mut crawl = Crawl::new();
+    crawl.decide("http://a.test/slow", "failed", Layer::Fetch, "timeout");
+    crawl.store_page(page("http://a.test/slow", None), Vec::new());
+    crawl.store_page(page("http://a.test/", Some(200)), Vec::new());
+    crawl.queue("http://a.test/slow", Priority::Link, None);
+    crawl.queue("http://a.test/", Priority::Link, None);
+    crawl.commit();
+    assert_eq!(found(&mut crawl), pairs(&[]), "it is tried again");
+    let host = crawl.host("http://a.test/");
+    crawl.frontier.park(host, "max-pages-per-host 1");
+    assert_eq!(found(&mut crawl), pairs(&[("http://a.test/slow", "timeout")]));
+}
+
+#[test]
 fn what_kind_of_link_was_skipped_is_said_in_words() {
     let mut crawl = Crawl::new();
     for (path, evidence) in [("form", "form"), ("link", "a"), ("image", "img"), ("other", "mailto:")] {
