@@ -180,6 +180,8 @@ struct Requests {
     places: Vec<usize>,
     /// The hosts are divided among several stores: runs are distinguished by their settings.
     is_divided: bool,
+    /// They were, and became one.
+    was_divided: bool,
     orders: Vec<DelayOrder>,
     order_count: u64,
 }
@@ -200,6 +202,7 @@ impl Requests {
             runs: Vec::new(),
             places: Vec::new(),
             is_divided,
+            was_divided: false,
             orders: Vec::new(),
             order_count: 0,
         }
@@ -236,9 +239,35 @@ impl Requests {
                     self.orders.push(DelayOrder { at, host, delay });
                 }
             }
+            Decided::Moved if decision.evidence.words.as_deref().is_some_and(is_from_cluster) => self.fold(),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes the runs of partitions together whose ledgers became one: those with the same settings.
+    fn fold(&mut self) {
+        self.was_divided = true;
+        let mut folded: Vec<RunFigures> = Vec::new();
+        let mut moved = Vec::with_capacity(self.runs.len());
+        for run in std::mem::take(&mut self.runs) {
+            let known = folded.iter().position(|known| known.digest == run.digest);
+            moved.push(known.unwrap_or(folded.len()));
+            match known.and_then(|place| folded.get_mut(place)) {
+                Some(known) => {
+                    known.started = known.started.min(run.started);
+                    known.requests += run.requests;
+                    if run.ended > known.ended {
+                        (known.ended, known.end) = (run.ended, run.end);
+                    }
+                }
+                None => folded.push(run),
+            }
+        }
+        for place in &mut self.places {
+            *place = moved.get(*place).copied().unwrap_or(*place);
+        }
+        self.runs = folded;
     }
 
     /// The place in `runs` of the run with this number.
@@ -286,7 +315,7 @@ impl Requests {
 
     fn figures(mut self, sorter: Sorter) -> Result<Activity, ViewError> {
         let gaps = gap_figures(self.times, &mut self.runs, &self.places, sorter)?;
-        if self.is_divided {
+        if self.is_divided || self.was_divided {
             self.runs.sort_by_key(|run| run.started);
         }
         for (number, run) in (1..).zip(&mut self.runs) {
@@ -308,6 +337,11 @@ impl Requests {
             delay_order_count: self.order_count,
         })
     }
+}
+
+/// Whether the entry of a move says that the crawl was one on many machines.
+fn is_from_cluster(words: &str) -> bool {
+    words.starts_with("from a cluster")
 }
 
 /// A number for a host's name.

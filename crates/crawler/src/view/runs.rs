@@ -7,7 +7,8 @@ use crate::config::{Settings, read_record_text, read_settings_in_force};
 use crate::record::RunSettings;
 use crate::store::{Store, StoreError, Tree};
 
-/// A run, from the ledger. Of a crawl on many machines, whose partitions are begun each on its own: all that was done with the same settings.
+/// A run, from the ledger. Of a crawl on many machines, whose partitions are begun each on its own: all that was done with the same settings; also where such a
+/// crawl was moved into a directory since.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunFigures {
     /// Its number, from 1.
