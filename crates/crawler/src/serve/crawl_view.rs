@@ -9,7 +9,8 @@ use super::failure::Failure;
 use crate::cluster::Parts;
 #[cfg(feature = "cluster")]
 use crate::store::StoreError;
-use crate::view::{self, Activity, HostLinks, Rows, Summary, Table, View, ViewError};
+use crate::url::CrawlUrl;
+use crate::view::{self, Activity, Explanation, HostLinks, Rows, Summary, Table, View, ViewError};
 
 /// What every request reads.
 pub(super) struct CrawlView {
@@ -44,6 +45,11 @@ impl CrawlView {
     pub(super) fn of_host(&self, host: &str) -> &View {
         let parts = u32::try_from(self.parts.len()).unwrap_or(1);
         &self.parts[crate::post::partition(host, parts) as usize].1
+    }
+
+    /// Every decision about a URL.
+    pub(super) fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
+        view::explain_among(&self.parts, url)
     }
 
     /// The rows of a table as they are stored.

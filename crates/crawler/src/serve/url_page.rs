@@ -61,8 +61,8 @@ pub(super) fn parse(text: &str) -> Result<CrawlUrl, Failure> {
 
 /// Reads what there is about a URL.
 pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<AboutUrl, Failure> {
-    let view = view.of_host(url.host());
     let explanation = view.explain(url)?;
+    let view = view.of_host(url.host());
     let visit = view.visit(url)?;
     let record = view.page(url)?.map(record_rows).transpose()?.unwrap_or_default();
     let mut about = AboutUrl {

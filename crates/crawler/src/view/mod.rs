@@ -61,7 +61,9 @@ pub use self::contents::{Contents, KindCount};
 pub use self::coverage::{Counted, HostStatement, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
-pub use self::explain::{Advice, Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow, Statement};
+pub use self::explain::{
+    Advice, Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow, Statement, explain_among,
+};
 pub use self::host_links::{HostLink, HostLinks};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;

@@ -1,13 +1,18 @@
 //! The database of a crawl on many machines, for the commands that read one.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crawler::causes::with_causes;
-use crawler::cluster::{self, Address, ClusterError, ReadError, State};
+use crawler::cluster::{self, Address, ClusterError, Parts, ReadError, State};
 use crawler::view::View;
+use crawler::warc::Directories;
 
 use crate::exit::{self, Stop};
 use crate::terminal::Console;
+
+/// How long the database may be out of reach of a command that reads.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The address of a cluster's database.
 pub(crate) fn address(url: &str) -> Result<Address, String> {
@@ -55,6 +60,12 @@ fn read_error(error: &ReadError) -> anyhow::Error {
 /// The partition of a host, to read.
 pub(crate) fn view_of(database: &Address, host: &str) -> anyhow::Result<View> {
     cluster::view_of(database, host).map_err(|error| read_error(&error))
+}
+
+/// All partitions with their numbers, of which few will be read. `archive` has the bodies of pages, as far as it is within reach.
+pub(crate) fn some_views(database: &Address, archive: Directories) -> anyhow::Result<Vec<(String, View)>> {
+    let parts = Parts::open(database, archive, PATIENCE).map_err(|error| read_error(&error))?;
+    Ok(parts.views())
 }
 
 /// All partitions with their numbers, to read what is committed last.

@@ -4,14 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 #[cfg(feature = "cluster")]
 use std::path::PathBuf;
-#[cfg(feature = "cluster")]
-use std::sync::Arc;
 
 use clap::Args;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
 #[cfg(feature = "cluster")]
-use crawler::view::PathStep;
+use crawler::view::explain_among;
 use crawler::view::{Explanation, View};
 #[cfg(feature = "cluster")]
 use crawler::warc::Directories;
@@ -23,10 +21,6 @@ use crate::place::directory_first;
 use crate::reading::ReadingArgs;
 use crate::show::{finish, view_error};
 use crate::terminal::Console;
-
-/// How often the path to a URL is followed from one partition of a cluster's crawl to another.
-#[cfg(feature = "cluster")]
-const PARTITIONS: usize = 100;
 
 /// Options of `explain`.
 #[derive(Clone, Debug, Args)]
@@ -68,16 +62,8 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
             let what = format!("--warc {}: no such directory", path_text(dir));
             return Err(Stop::new(exit::USAGE, what).into());
         }
-        let archive = Arc::new(Directories::new(args.warc.clone()));
-        let view = crate::database::view_of(database, url.host())?.with_archive(archive);
-        let mut story = story_of(&view, &url)?;
-        for _ in 0..PARTITIONS {
-            let Some(page) = story.found.first().and_then(PathStep::page_of_other) else { break };
-            let view = crate::database::view_of(database, page.host())?;
-            if !view.lengthen(&mut story.found).map_err(|error| view_error(&error))? {
-                break;
-            }
-        }
+        let parts = crate::database::some_views(database, Directories::new(args.warc.clone()))?;
+        let story = explain_among(&parts, &url).map_err(|error| view_error(&error))?;
         return tell(&story, "DIR", console);
     }
     let second = args.url.as_deref().unwrap_or_default();

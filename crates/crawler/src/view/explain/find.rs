@@ -40,7 +40,7 @@ pub struct PathStep {
 
 impl PathStep {
     /// The page before which another partition of a cluster's crawl knows the path.
-    pub fn page_of_other(&self) -> Option<CrawlUrl> {
+    pub(super) fn page_of_other(&self) -> Option<CrawlUrl> {
         CrawlUrl::parse(&self.url).ok().filter(|_| self.by == PARTITION)
     }
 }
@@ -142,7 +142,7 @@ impl View {
 
     /// Puts the way to a page before a path that begins with it, where that path is of another partition of a cluster's crawl and this one has the
     /// page. False where nothing more is known.
-    pub fn lengthen(&self, path: &mut Vec<PathStep>) -> Result<bool, ViewError> {
+    pub(super) fn lengthen(&self, path: &mut Vec<PathStep>) -> Result<bool, ViewError> {
         let [first, second, ..] = &path[..] else { return Ok(false) };
         let (Ok(page), Ok(target)) = (CrawlUrl::parse(&first.url), CrawlUrl::parse(&second.url)) else {
             return Ok(false);

@@ -4,6 +4,7 @@ mod commands;
 mod find;
 mod now;
 mod original;
+mod parts;
 mod statement;
 mod text;
 mod words;
@@ -11,6 +12,7 @@ mod words;
 pub use self::find::PathStep;
 pub use self::now::{HostNow, RobotsNow};
 pub use self::original::OriginalBody;
+pub use self::parts::explain_among;
 pub use self::statement::{Advice, Statement};
 
 use std::collections::BTreeMap;
@@ -21,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::commands::in_cluster;
 use self::now::ScopeNow;
+use self::parts::{Elsewhere, Parts};
 use self::words::Facts;
 use super::ledger::ledger_row;
 use super::moment::Moment;
@@ -117,20 +120,25 @@ impl View {
     /// Explains every decision about a URL. Reads the ledger once, unpacking entries that may be about it; twice for a URL with a session id
     /// that the crawl knows without it.
     pub fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
-        let story = self.explain_spelt(url)?;
+        self.explain_with(url, Parts::default())
+    }
+
+    /// As [`View::explain`], also of one of several partitions.
+    fn explain_with(&self, url: &CrawlUrl, parts: Parts<'_>) -> Result<Explanation, ViewError> {
+        let story = self.explain_spelt(url, parts)?;
         let is_unknown = story.fate == Fate::Unseen && story.decisions.is_empty();
         let settings = self.crawl_settings().unwrap_or_default();
         let Some(normal) = is_unknown.then(|| settings.costly.normal(url)).flatten() else {
             return Ok(story);
         };
-        let mut story = self.explain_spelt(&normal)?;
+        let mut story = self.explain_spelt(&normal, parts)?;
         story.statements.insert(0, Statement::Normalised);
         let answer = format!("Normalised to {normal} (costly.session). {}", story.answer);
         Ok(Explanation { answer, normalised_from: Some(url.to_string()), ..story })
     }
 
     /// As [`View::explain`], of the URL as it is spelt.
-    fn explain_spelt(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
+    fn explain_spelt(&self, url: &CrawlUrl, parts: Parts<'_>) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;
         // Where it has a record, nothing that is said depends on whether it waits for another visit.
         let queued = if record.is_some() { None } else { self.queued_url(url)? };
@@ -140,7 +148,7 @@ impl View {
                 spellings.push(other.clone());
             }
         }
-        let decisions = self.decisions_on(&spellings)?;
+        let mut decisions = self.decisions_on(&spellings)?;
         let settings = self.crawl_settings();
         let robots = self.robots_now(url, settings.as_ref())?;
         let host = self.host_now(url)?;
@@ -151,6 +159,16 @@ impl View {
         let skip = match skip {
             None if record.is_none() && queued.is_none() => self.not_listed(url)?,
             known => known,
+        };
+        let mut elsewhere = Elsewhere::default();
+        if record.is_none() && queued.is_none() && skip.is_none() {
+            elsewhere = Elsewhere::read(parts.beside(self), url, (is_allowed, is_in_scope))?;
+            decisions.append(&mut elsewhere.decisions);
+        }
+        // Where the page is on record that the URL was found on.
+        let (skip, at) = match elsewhere.skip {
+            Some((skip, view)) => (Some(skip), view),
+            None => (skip, self),
         };
         let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), skip.is_some());
         let via = match (&record, &queued) {
@@ -163,9 +181,9 @@ impl View {
         };
         let is_seed = record.is_some() || queued.is_some() || self.is_seed(url);
         let last_via = via.clone();
-        let found = self.path_to(url, via, is_seed)?;
+        let found = at.path_to(url, via, is_seed)?;
         let source = match last_via.as_deref().map(CrawlUrl::parse) {
-            Some(Ok(source)) if record.is_none() && queued.is_none() => self.record_of(&source)?,
+            Some(Ok(source)) if record.is_none() && queued.is_none() => at.record_of(&source)?,
             _ => None,
         };
         let depth = match (&record, &queued, &source) {
@@ -182,12 +200,12 @@ impl View {
             || record.is_none() && self.is_forgotten(url)?;
         let mut hints = self.hints(url, depth, settings.as_ref())?;
         hints.parked = match (host.as_ref().and_then(|host| host.parked.clone()), &source) {
-            (None, Some(page)) => self.parked_host_of(&page.url)?,
+            (None, Some(page)) => at.parked_host_of(&page.url)?,
             (parked, _) => parked,
         };
         hints.is_barred = source
             .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
-        let redirects = self.redirects_from(record.as_ref())?;
+        let redirects = self.redirects_from(record.as_ref(), parts)?;
         let mut story = Explanation {
             v: 1,
             url: url.to_string(),
@@ -210,7 +228,10 @@ impl View {
             original: record.as_ref().and_then(|record| self.original_of(record)),
             decisions: Vec::new(),
         };
-        let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
+        let mut is_perhaps_unlisted = false;
+        for view in parts.beside(self).chain([self]).filter(|_| fate == Fate::Unseen) {
+            is_perhaps_unlisted = is_perhaps_unlisted || view.has_unlisted_links()?;
+        }
         let unread = record.as_ref().map(|record| self.unread_text(record)).transpose()?.flatten();
         let unsearched = record.as_ref().map(|record| self.search_denial(record)).transpose()?.flatten();
         story.conclude(&Facts {
@@ -335,7 +356,11 @@ impl View {
         Ok(false)
     }
 
-    fn redirects_from(&self, record: Option<&PageRecord>) -> Result<Vec<(String, Option<u16>)>, ViewError> {
+    fn redirects_from(
+        &self,
+        record: Option<&PageRecord>,
+        parts: Parts<'_>,
+    ) -> Result<Vec<(String, Option<u16>)>, ViewError> {
         let mut hops: Vec<(String, Option<u16>)> = Vec::new();
         let mut target = record.and_then(|record| record.redirect.clone());
         while let Some(url) = target.take() {
@@ -343,7 +368,7 @@ impl View {
                 break;
             }
             let next = match CrawlUrl::parse(&url) {
-                Ok(parsed) => self.record_of(&parsed)?,
+                Ok(parsed) => parts.of_host(parsed.host()).unwrap_or(self).record_of(&parsed)?,
                 Err(_) => None,
             };
             hops.push((url, next.as_ref().and_then(|next| next.status)));
