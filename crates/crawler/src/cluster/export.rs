@@ -198,29 +198,30 @@ fn check_recrawl(parts: &[AnyStore]) -> Result<()> {
     Ok(())
 }
 
-fn fill(
-    dir: &CrawlDir,
-    parts: &[AnyStore],
-    files: &Files,
-    status: &state::Status,
-    now: Timestamp,
-) -> Result<Transferred> {
+/// What a cluster knows of its crawl, beside what the partitions have.
+#[derive(Debug, Clone)]
+pub struct Joined<'a> {
+    /// The settings and seeds that it was made with, as in `crawl.toml`.
+    pub settings: &'a str,
+    /// When it was made.
+    pub started: Timestamp,
+    /// How often it was begun or continued.
+    pub runs: u64,
+    /// How it came to rest, and when.
+    pub end: EndRecord,
+}
+
+/// Copies what the partitions of a crawl have, in the order of their numbers, into one store, which is empty. [`export()`] does so with a new directory,
+/// into which it copies the archive, too. Cost and memory as of a move.
+pub fn join(parts: &[AnyStore], target: AnyStore, of: &Joined<'_>) -> Result<Transferred> {
     let [first, ..] = parts else { return Err(ClusterError::Making.into()) };
-    let (settings, _) = config::read_record_text(&status.settings).map_err(ClusterError::Settings)?;
-    files.copy(parts, &dir.warc())?;
-    let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+    let (settings, _) = config::read_record_text(of.settings).map_err(ClusterError::Settings)?;
     let key = read_key(first)?;
     let crawl_id = first.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
     let crawl_id = String::from_utf8_lossy(&crawl_id);
-    let mut about = beginning(&crawl_id, key, status.started, status.settings.clone());
-    let end = match (&status.limit, status.at_rest) {
-        (Some(_), _) => "limit",
-        (None, State::Complete) => "complete",
-        _ => "interrupted",
-    };
-    let end = EndRecord { end: end.to_owned(), limit: status.limit.clone(), at: now };
-    about.push(Write::put(Tree::Meta, RUN_END, serde_json::to_vec(&end).map_err(CommitError::from)?));
-    store.commit(about)?;
+    let mut about = beginning(&crawl_id, key, of.started, of.settings.to_owned());
+    about.push(Write::put(Tree::Meta, RUN_END, serde_json::to_vec(&of.end).map_err(CommitError::from)?));
+    target.commit(about)?;
     let from = format!("a cluster of {} partitions", parts.len());
     let head = ledger::joint_head(parts)?.to_string();
     let about = About {
@@ -228,11 +229,33 @@ fn fill(
         delay: settings.pace.delay,
         from: &from,
         head: &head,
-        runs: Some(status.totals.runs),
-        now,
+        runs: Some(of.runs),
+        now: of.end.at,
     };
-    let target: AnyStore = Arc::clone(&store) as AnyStore;
-    let (moved, _) = transfer(parts, vec![target], about)?;
+    Ok(transfer(parts, vec![target], about)?.0)
+}
+
+fn fill(
+    dir: &CrawlDir,
+    parts: &[AnyStore],
+    files: &Files,
+    status: &state::Status,
+    now: Timestamp,
+) -> Result<Transferred> {
+    files.copy(parts, &dir.warc())?;
+    let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+    let end = match (&status.limit, status.at_rest) {
+        (Some(_), _) => "limit",
+        (None, State::Complete) => "complete",
+        _ => "interrupted",
+    };
+    let about = Joined {
+        settings: &status.settings,
+        started: status.started,
+        runs: status.totals.runs,
+        end: EndRecord { end: end.to_owned(), limit: status.limit.clone(), at: now },
+    };
+    let moved = join(parts, Arc::clone(&store) as AnyStore, &about)?;
     if !files.has_old {
         // Without those files their end would be looked for.
         store.commit(vec![Write::remove(Tree::Meta, WARC_END)])?;

@@ -70,7 +70,7 @@ pub use self::archive_place::{ArchivePlace, ArchivePlaceError, Bucket};
 pub use self::at_rest::AtRestError;
 pub use self::connection::Silence;
 pub use self::database::Database;
-pub use self::export::{Continued, ExportError, export};
+pub use self::export::{Continued, ExportError, Joined, export, join};
 pub use self::forget::{ForgetError, Forgot, forget};
 pub use self::import::{ImportError, import};
 pub use self::init::{InitError, NewCrawl, init};
