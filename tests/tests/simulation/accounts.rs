@@ -66,6 +66,8 @@ impl Ledger {
             }
             match text_of("decision")(row) {
                 "started" | "resumed" => ledger.runs += 1,
+                // Each partition began on its own, and these crawls began once.
+                "moved" => ledger.runs = 1,
                 "fetched" => {
                     let status = text_of("reason")(row).strip_prefix("http_").expect("a status").parse();
                     ledger.ends.insert(url(), Some(status.expect("a number")));
@@ -150,6 +152,51 @@ pub(crate) fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
         .collect();
     assert_eq!(urls(&skipped), expected, "{what}");
     summary
+}
+
+/// As [`agreed`], of each partition of a crawl; and what is said of all of them together is the sum.
+pub(crate) fn agreed_in_parts(
+    stores: &[Arc<MemoryStore>],
+    parts: &[(String, View)],
+    what: &str,
+) -> view::Summary {
+    let each: Vec<view::Summary> = stores
+        .iter()
+        .enumerate()
+        .map(|(part, store)| agreed(store, &format!("{what}, part {part}")))
+        .collect();
+    let all = view::summary_of(parts, false, 1).expect("the crawl can be counted");
+    let numbers = |summary: &view::Summary| {
+        let shown = serde_json::to_value(summary).expect("it is JSON");
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        for place in ["totals", "statuses", "errors"] {
+            for (name, value) in shown[place].as_object().expect("an object") {
+                if name != "runs" {
+                    found.insert(format!("{place} {name}"), value.as_u64().expect("a number"));
+                }
+            }
+        }
+        for place in ["skipped", "robots", "limits"] {
+            for row in shown[place].as_array().expect("a list") {
+                let count = row["count"].as_u64().expect("a number");
+                *found.entry(format!("{place} {}", row["what"])).or_default() += count;
+            }
+        }
+        for name in ["queued", "indexed", "noindex", "archived", "followed", "hosts_known"] {
+            found.insert(name.to_owned(), shown[name].as_u64().expect("a number"));
+        }
+        found
+    };
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in each.iter().flat_map(numbers) {
+        *sums.entry(name).or_default() += count;
+    }
+    assert_eq!(numbers(&all), sums, "{what}");
+    let hosts: BTreeSet<&str> =
+        each.iter().flat_map(|one| &one.hosts).map(|host| host.host.as_str()).collect();
+    let listed: BTreeSet<&str> = all.hosts.iter().map(|host| host.host.as_str()).collect();
+    assert_eq!(listed, hosts, "{what}");
+    all
 }
 
 /// What the last line of a run says: its counters come from the account, or from the engine where that took too long.

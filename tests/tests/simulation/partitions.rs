@@ -6,17 +6,21 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crawler::audit::audit_cluster;
+use crawler::cluster::{Joined, join};
 use crawler::commit::CommitError;
+use crawler::config::{self, Record};
 use crawler::engine::{End, Post, Standing, Stored};
 use crawler::post::{MAIL, Place, partition};
+use crawler::record::EndRecord;
 use crawler::store::{AnyStore, CrashStore, MemoryStore, Store as _, StoreError, Tree, Write};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use whole_program::oracle::{Promise, judge};
 use whole_program::request_log::{Request, RequestKind};
-use whole_program::simweb::{RobotsForm, SimWeb, Size, Web, generate, truth};
+use whole_program::simweb::{RobotsForm, SimWeb, Size, Truth, Web, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
 use crate::politeness::seeds;
+use crate::statements::{Told, stated};
 
 /// How often letters are carried.
 const TOUR: Duration = Duration::from_secs(5);
@@ -26,6 +30,10 @@ const VACANCY: Duration = Duration::from_secs(13);
 
 /// So many owners of a partition are lost, where any are.
 const LOST: u64 = 3;
+
+/// URLs that are explained of a crawl; of webs with lower numbers than the second all of them.
+const EXPLAINED: usize = 40;
+const EXPLAINED_WHOLE: u64 = 6;
 
 /// How far an owner is with a partition, and where letters are handed in.
 struct Owner {
@@ -181,6 +189,8 @@ struct Found {
     /// Owners that were lost, and sites with a robots.txt in another partition.
     lost: u64,
     moved: usize,
+    /// Statements of explanations of URLs, of the partitions and of a copy in one store.
+    statements: [u64; 2],
 }
 
 /// Crawls the web of a seed in so many partitions, whose owners are lost where `crashes`.
@@ -236,7 +246,34 @@ async fn crawl(seed: u64, of: u32, crashes: bool) -> Found {
         let what = check.first.iter().map(|what| format!("{} {:?} {}", what.subject, what.at, what.what));
         found.wrong.extend(what.map(|what| format!("{of_crawl}: audit, {}: {what}", check.name)));
     }
+    if found.wrong.is_empty() && of > 1 {
+        let stores: Vec<_> = parts.iter().map(|part| Arc::clone(&part.store)).collect();
+        let explained = if seed < EXPLAINED_WHOLE { usize::MAX } else { EXPLAINED };
+        judge_statements(&mut found, &of_crawl, &stores, (&crawls[0], &truth, explained));
+    }
     found
+}
+
+/// Judges what is said about the crawl, and about a copy in one store, as `crawl cluster export --copy` makes it.
+fn judge_statements(
+    found: &mut Found,
+    what: &str,
+    stores: &[Arc<MemoryStore>],
+    (crawl, truth, explained): (&Crawl<MemoryStore>, &Truth, usize),
+) {
+    let stored = Told { stores, crawl, is_same_web: true, is_archived: false, truth: Some(truth), explained };
+    let of_parts = stated(what, &stored);
+    let now = crawl.clock.lock().expect("nobody panicked").now().wall;
+    let record = Record { seeds: crawl.sim.web().seeds.clone(), ..Record::default() };
+    let settings = config::to_toml(&crawl.base, &record).expect("the settings can be written");
+    let end = EndRecord { end: "complete".to_owned(), limit: None, at: now };
+    let parts: Vec<AnyStore> = stores.iter().map(|store| Arc::clone(store) as AnyStore).collect();
+    let copy = Arc::new(MemoryStore::default());
+    let about = Joined { settings: &settings, started: now, runs: 1, end };
+    join(&parts, Arc::clone(&copy) as AnyStore, &about).expect("it can be copied");
+    let of_copy = stated(&format!("{what}, its copy"), &Told { stores: &[copy], ..stored });
+    found.statements = [of_parts.count(), of_copy.count()];
+    found.wrong.extend(of_parts.wrong.into_iter().chain(of_copy.wrong));
 }
 
 /// Every fifth web, since a crawl of several engines takes as long as several crawls; all where a number of them is set.
@@ -246,28 +283,34 @@ fn some_seeds() -> impl Iterator<Item = u64> {
 
 #[tokio::test(start_paused = true)]
 async fn a_crawl_in_partitions_fetches_exactly_the_truth() {
-    let (mut wrong, mut moved) = (Vec::new(), 0);
+    let (mut wrong, mut moved, mut statements) = (Vec::new(), 0, [0; 2]);
     for seed in some_seeds() {
         for of in [1, 2, 5] {
             let found = crawl(seed, of, false).await;
             wrong.extend(found.wrong);
             moved += found.moved;
+            statements = [0, 1].map(|of| statements[of] + found.statements[of]);
         }
     }
+    println!("statements about URLs: {} of partitions, {} of their copies", statements[0], statements[1]);
     assert!(wrong.is_empty(), "{} things are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(statements.iter().all(|count| *count > 0), "nothing is said");
     assert!(moved > 0 || seeds().count() < 40, "no robots.txt lies in another partition");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_crawl_in_partitions_whose_owners_are_lost_fetches_exactly_the_truth() {
-    let (mut wrong, mut lost) = (Vec::new(), 0);
+    let (mut wrong, mut lost, mut statements) = (Vec::new(), 0, [0; 2]);
     for seed in some_seeds() {
         for of in [1, 2, 5] {
             let found = crawl(seed, of, true).await;
             wrong.extend(found.wrong);
             lost += found.lost;
+            statements = [0, 1].map(|of| statements[of] + found.statements[of]);
         }
     }
+    println!("statements about URLs: {} of partitions, {} of their copies", statements[0], statements[1]);
     assert!(wrong.is_empty(), "{} things are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(statements.iter().all(|count| *count > 0), "nothing is said");
     assert!(lost > 0, "no owner was lost");
 }

@@ -115,6 +115,31 @@ fn raise(settings: &mut Settings, words: &str) {
     }
 }
 
+/// Lifts the limits that an advice names beside what it is about.
+fn lift(settings: &mut Settings, words: &str) {
+    let limits = &mut settings.limits;
+    if words.contains("--max-pages above") {
+        limits.max_pages = None;
+    }
+    if words.contains("--max-bytes above") {
+        limits.max_bytes = None;
+    }
+    if words.contains("--max-time above") {
+        limits.max_time = None;
+    }
+    if words.contains("--max-pages-per-host above") {
+        limits.max_pages_per_host = None;
+    }
+    if words.contains("a higher --max-crawl-delay") {
+        settings.pace.max_crawl_delay = Duration::from_hours(1);
+    }
+    if words.contains("once the settings let it in") {
+        settings.limits.max_depth = None;
+        settings.scope.exclude.clear();
+        settings.scope.include.clear();
+    }
+}
+
 fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
     let url = story.url.as_str();
     let web = scene.crawl.sim.web();
@@ -219,19 +244,23 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
         }
         Advice::HigherSetting => Way::Resume(with(&|settings| raise(settings, words))),
         Advice::Resources => Way::Resume(with(&|settings| settings.scope.resources = true)),
-        Advice::LinkFromPage | Advice::ListedLink => {
-            Way::Revisit(
-                settings(),
-                changed(&|web| {
-                    // A page of the crawl, before its other links.
-                    let of_host = |seed: &&String| Web::split(seed).0 == Web::split(url).0;
-                    if let Some(seed) = web.seeds.iter().find(of_host).cloned() {
-                        page(web, &seed).links.insert(0, link(url));
-                    }
-                }),
-            )
-        }
+        Advice::LinkFromPage | Advice::ListedLink => Way::Revisit(
+            settings(),
+            changed(&|web| {
+                // A page of the crawl that was fetched, before its other links.
+                let of_host = |seed: &&&String| Web::split(seed).0 == Web::split(url).0;
+                let fetched: Vec<&String> = web.seeds.iter().filter(|seed| is_fetched(scene, seed)).collect();
+                let seed = fetched.iter().find(|seed| of_host(seed)).or(fetched.first()).copied();
+                if let Some(seed) = seed.or(web.seeds.first()).cloned() {
+                    page(web, &seed).links.insert(0, link(url));
+                }
+            }),
+        ),
     }
+}
+
+fn is_fetched(scene: &Scene, url: &str) -> bool {
+    CrawlUrl::parse(url).is_ok_and(|url| explain(scene, &url).fate == Fate::Fetched)
 }
 
 /// Carries an advice out in a copy of the crawl; gives what is wrong where the answer stays the same.
@@ -260,21 +289,15 @@ pub(crate) async fn follow(
             explain(&copy, &url)
         }
         Way::Revisit(mut settings, web) => {
-            if words.contains("which the last run reached") {
-                (settings.limits.max_pages, settings.limits.max_bytes) = (None, None);
-            }
-            if words.contains("once the settings let it in") {
-                settings.limits.max_depth = None;
-                settings.scope.exclude.clear();
-                settings.scope.include.clear();
-            }
+            lift(&mut settings, words);
             let mut copy = scene.copied(&web);
             copy.crawl.base = *settings;
             copy.revisit();
             copy.run().await;
             explain(&copy, &url)
         }
-        Way::Anew(settings, web) => {
+        Way::Anew(mut settings, web) => {
+            lift(&mut settings, words);
             let mut anew = Scene::new(&web, *settings);
             if advice != Advice::OtherPurpose {
                 anew.crawl.purposes.clone_from(&scene.crawl.purposes);

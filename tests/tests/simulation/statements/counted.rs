@@ -11,10 +11,14 @@ use whole_program::simweb::{Truth, Web};
 use super::tables::{Tables, text};
 
 /// Compares what report and provenance say with `show --json`; gives what is wrong, and how many figures were compared.
-pub(crate) fn judge(view: &View, summary: &Summary, files: &Path) -> (Vec<String>, u64) {
+pub(crate) fn judge(parts: &[(String, View)], summary: &Summary, files: &Path) -> (Vec<String>, u64) {
     let mut figures = Figures::default();
     let shown = serde_json::to_value(summary).expect("it is JSON");
-    let report = Report::of(view).expect("the crawl can be counted");
+    let report = match parts {
+        [(_, view)] => Report::of(view),
+        _ => Report::of_parts(parts, false, summary.totals.runs),
+    };
+    let report = report.expect("the crawl can be counted");
     let of_report = serde_json::to_value(&report).expect("it is JSON");
     figures.equal("report: summary", &of_report["summary"], &shown);
     let totals = &summary.totals;

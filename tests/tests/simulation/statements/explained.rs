@@ -440,23 +440,39 @@ impl<'a> Judge<'a> {
         let said = said.split(';').next().unwrap_or_default();
         let via = skip.via.as_deref().unwrap_or_default();
         self.check(said == via, || format!("linked from {said:?}, not {via:?}"));
-        let row = self.known.tables.skipped.get(self.url);
-        if let Some(row) = row {
+        if let Some(rows) = self.known.tables.all_skipped.get(self.url) {
             let said = (
                 skip.reason.to_string(),
                 detail_of(&skip.evidence.to_string()).to_owned(),
                 skip.via.clone().unwrap_or_default(),
             );
-            let (reason, detail, via) = (text(row, "reason"), text(row, "detail"), text(row, "via"));
-            let of_row = (reason.to_owned(), detail.to_owned(), via.to_owned());
-            self.check(said == of_row, || format!("skipped for {said:?}, and table skipped says {of_row:?}"));
+            let of_row = |row| {
+                let (reason, detail, via) = (text(row, "reason"), text(row, "detail"), text(row, "via"));
+                (reason.to_owned(), detail.to_owned(), via.to_owned())
+            };
+            let of_rows: Vec<_> = rows.iter().map(of_row).collect();
+            self.check(of_rows.contains(&said), || {
+                format!("skipped for {said:?}, and table skipped says {of_rows:?}")
+            });
         }
+    }
+
+    /// The details of its rows in table `skipped`.
+    fn details(&self) -> Vec<&'a str> {
+        let rows = self.known.tables.all_skipped.get(self.url).into_iter().flatten();
+        rows.map(|row| text(row, "detail")).collect()
+    }
+
+    fn says_one_of(&mut self, all: &[String]) {
+        let answer = &self.story.answer;
+        let is_said = all.is_empty() || all.iter().any(|words| answer.contains(words));
+        self.check(is_said, || format!("says none of {all:?}"));
     }
 
     /// The evidence of the skip is that of its row in table `skipped`.
     fn evidence(&mut self) {
-        let detail = self.known.tables.skipped.get(self.url).map(|row| text(row, "detail"));
-        self.says(&format!(": {}", detail.unwrap_or_default()));
+        let details: Vec<String> = self.details().iter().map(|detail| format!(": {detail}")).collect();
+        self.says_one_of(&details);
     }
 
     fn statement(&mut self, statement: Statement) {
@@ -633,8 +649,9 @@ impl<'a> Judge<'a> {
             S::Resource => {
                 self.skipped(Some(LinkOutcome::Resource));
                 self.link_is("a resource", |_, kind, _| !kind.is_queued() && *kind != LinkKind::Form);
-                let detail = tables.skipped.get(self.url).map(|row| text(row, "detail")).unwrap_or_default();
-                self.says(&format!("it is a resource of a page ({detail})"));
+                let words = |detail: &&str| format!("it is a resource of a page ({detail})");
+                let words: Vec<String> = self.details().iter().map(words).collect();
+                self.says_one_of(&words);
             }
             S::Growth => {
                 let outcome = self.story.skip.as_ref().map(|skip| skip.reason.clone());

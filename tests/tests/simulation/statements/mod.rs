@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crawler::store::{MemoryStore, Store, Tree, Write};
-use crawler::view::{Advice, Explanation, HostStatement, Statement, Status, View};
+use crawler::view::{Advice, Explanation, HostStatement, Statement, Status, View, explain_among};
 use page::url::CrawlUrl;
 use serde_json::Value;
 use whole_program::simweb::Truth;
@@ -22,6 +22,7 @@ use self::falsified::Falsified;
 use self::scenes::Scene;
 use self::tables::Tables;
 pub(crate) use self::tables::rows;
+use crate::accounts::{agreed, agreed_in_parts};
 use crate::crawl::Crawl;
 
 /// URLs that are explained of a crawl of another test.
@@ -29,6 +30,9 @@ const EXPLAINED: usize = 40;
 
 /// Webs that are crawled where nothing says how many.
 const WEBS: usize = 2;
+
+/// Of the advice of many crawls, one of so many pieces is carried out, which is another crawl each.
+const ONE_OF: u64 = 8;
 
 /// What no simulated crawl leads to: a page adds that much only if it is sent compressed. `tests/tests/program/growth.rs` has one that does.
 const NOT_STATED: [Statement; 1] = [Statement::Growth];
@@ -42,46 +46,96 @@ const UNREAD: &str = "index-unread/";
 /// Failures that a message shows.
 const SHOWN: usize = 20;
 
+/// A crawl as it is stored, and what it is compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// Its store, or those of its partitions in the order of their numbers.
+    pub(crate) stores: &'a [Arc<MemoryStore>],
+    /// Has its settings, and the web.
+    pub(crate) crawl: &'a Crawl<MemoryStore>,
+    /// Nothing of the web has changed since the first request.
+    pub(crate) is_same_web: bool,
+    /// Responses are archived.
+    pub(crate) is_archived: bool,
+    /// What a whole crawl of the web requests, where it came to its end.
+    pub(crate) truth: Option<&'a Truth>,
+    /// So many URLs are explained, about; all of them where it is the greatest number, and then false explanations are tried, too.
+    pub(crate) explained: usize,
+}
+
+/// An advice with the crawl as it was when it was given.
+struct Given {
+    what: String,
+    advice: Advice,
+    story: Explanation,
+    words: String,
+    about: String,
+    scene: Scene,
+}
+
 /// What was judged over all crawls.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Heard {
     statements: BTreeMap<Statement, u64>,
     advice: BTreeMap<Advice, u64>,
     followed: BTreeMap<Advice, u64>,
+    /// How often each was or will be carried out.
+    planned: BTreeMap<Advice, u64>,
+    /// What is to be carried out.
+    given: Vec<Given>,
     coverage: BTreeMap<Status, u64>,
     hosts: BTreeMap<HostStatement, u64>,
     /// How often each is carried out at most.
     most: u64,
+    /// Of the explanations of several crawls that give the same kind of advice, one of so many has it carried out; the first one always.
+    one_of: u64,
     figures: u64,
     falsified: Falsified,
-    wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
 }
 
 impl Heard {
+    /// How many statements of explanations were judged.
+    pub(crate) fn count(&self) -> u64 {
+        self.statements.values().sum()
+    }
+
     /// Judges everything that is said about a crawl as it is stored now. `truth`: what a whole crawl of its web requests, where it came to its end.
-    pub(crate) async fn judge(
-        &mut self,
-        what: &str,
-        scene: &Scene,
-        is_same_web: bool,
-        truth: Option<&Truth>,
-    ) {
-        let (tables, picked) =
-            self.judge_stored(what, &scene.crawl, (is_same_web, scene.crawl.base.warc.enabled), truth);
+    pub(crate) fn judge(&mut self, what: &str, scene: &Scene, is_same_web: bool, truth: Option<&Truth>) {
+        let (tables, picked) = self.judge_stored(
+            what,
+            &Told {
+                stores: std::slice::from_ref(&scene.crawl.store),
+                crawl: &scene.crawl,
+                is_same_web,
+                is_archived: scene.crawl.base.warc.enabled,
+                truth,
+                explained: usize::MAX,
+            },
+        );
         for (advice, (story, words)) in picked {
-            if self.followed.get(&advice).is_some_and(|times| *times >= self.most) {
+            let times = self.planned.get(&advice).copied().unwrap_or_default();
+            let is_drawn = draw(&[what, &words]).is_multiple_of(self.one_of.max(1));
+            if times >= self.most || times > 0 && !is_drawn || advised::done_elsewhere(advice).is_some() {
                 continue;
             }
-            match Box::pin(advised::follow(advice, &words, &story, scene)).await {
+            *self.planned.entry(advice).or_default() += 1;
+            let about = tables.about(&story.url);
+            let scene = scene.copied(scene.crawl.sim.web());
+            self.given.push(Given { what: what.to_owned(), advice, story, words, about, scene });
+        }
+    }
+
+    /// Does what was advised since the last time, once no crawl that was judged is still to be continued: all share one virtual clock.
+    pub(crate) async fn follow_up(&mut self) {
+        for Given { what, advice, story, words, about, scene } in std::mem::take(&mut self.given) {
+            match Box::pin(advised::follow(advice, &words, &story, &scene)).await {
                 Ok(true) => *self.followed.entry(advice).or_default() += 1,
                 Ok(false) => {}
-                Err(wrong) => {
-                    let about = tables.about(&story.url);
-                    self.wrong.push(format!(
-                        "{what}: {}: {} advises \"{words}\", which was done: {wrong}{about}",
-                        story.url, story.answer
-                    ));
-                }
+                Err(wrong) => self.wrong.push(format!(
+                    "{what}: {}: {} advises \"{words}\", which was done: {wrong}{about}",
+                    story.url, story.answer
+                )),
             }
         }
     }
@@ -90,17 +144,18 @@ impl Heard {
     fn judge_stored(
         &mut self,
         what: &str,
-        crawl: &Crawl<MemoryStore>,
-        (is_same_web, is_archived): (bool, bool),
-        truth: Option<&Truth>,
+        stored: &Told<'_>,
     ) -> (Tables, BTreeMap<Advice, (Explanation, String)>) {
-        let view = View::over(Arc::clone(&crawl.store)).expect("the store can be read").with_noindex(true);
-        let tables = Tables::read(&view);
+        let Told { stores, crawl, is_same_web, is_archived, truth, explained } = *stored;
+        let view = |store| View::over(Arc::clone(store)).expect("the store can be read").with_noindex(true);
+        let parts: Vec<(String, View)> =
+            stores.iter().enumerate().map(|(part, store)| (part.to_string(), view(store))).collect();
+        let tables = Tables::read(&parts);
         self.falsified.begin();
-        let mut picked: BTreeMap<Advice, (Explanation, String)> = BTreeMap::new();
+        let mut picked: BTreeMap<Advice, (u64, Explanation, String)> = BTreeMap::new();
         let settings = crawl.settings();
         let web = crawl.sim.web();
-        let unread = crawl.store.scan(Tree::Meta, UNREAD.as_bytes()).map(|pair| {
+        let unread = stores.iter().flat_map(|store| store.scan(Tree::Meta, UNREAD.as_bytes())).map(|pair| {
             let (key, _) = pair.expect("the store works");
             String::from_utf8_lossy(&key[UNREAD.len()..]).into_owned()
         });
@@ -116,8 +171,8 @@ impl Heard {
         let seed = &web.seeds[0];
         urls.extend([format!("{seed}nobody-links-to-this"), "http://unknown.test/".to_owned()]);
         urls.insert(format!("{seed}?PHPSESSID=0123456789abcdef0123456789abcdef"));
-        // Where nothing is done by what is said, every so many of a large crawl: each explanation reads the whole ledger.
-        let step = if self.most > 0 { 1 } else { urls.len() / EXPLAINED + 1 };
+        // Each explanation reads the whole ledger.
+        let step = urls.len() / explained + 1;
         for url in urls
             .iter()
             .step_by(step)
@@ -126,15 +181,19 @@ impl Heard {
             if url.path_and_query() == "/robots.txt" || !url.as_str().starts_with("http:") {
                 continue;
             }
-            let story = view.explain(&url).expect("it can be explained");
+            let story = explain_among(&parts, &url).expect("it can be explained");
             for statement in &story.statements {
                 *self.statements.entry(*statement).or_default() += 1;
             }
             for (advice, words) in story.advice.iter().zip(&story.change) {
                 *self.advice.entry(*advice).or_default() += 1;
-                picked.entry(*advice).or_insert_with(|| (story.clone(), words.clone()));
+                // Any of them, and always the same one.
+                let place = draw(&[what, url.as_str()]);
+                if picked.get(advice).is_none_or(|(other, ..)| place < *other) {
+                    picked.insert(*advice, (place, story.clone(), words.clone()));
+                }
             }
-            if self.most > 0 {
+            if explained == usize::MAX {
                 self.falsified.judge(&story, &known);
             }
             for wrong in explained::judge(&story, &known) {
@@ -142,9 +201,12 @@ impl Heard {
                 self.wrong.push(format!("{what}: {url}: {wrong}\n  says: {}{about}", story.answer));
             }
         }
-        let summary = crate::accounts::agreed(&crawl.store, what);
+        let summary = match stores {
+            [store] => agreed(store, what),
+            _ => agreed_in_parts(stores, &parts, what),
+        };
         let files = tempfile::tempdir().expect("a directory");
-        let (wrong, compared) = counted::judge(&view, &summary, files.path());
+        let (wrong, compared) = counted::judge(&parts, &summary, files.path());
         self.figures += compared;
         self.wrong.extend(wrong.into_iter().map(|wrong| format!("{what}: {wrong}")));
         let asked: BTreeSet<String> = crawl.sim.page_counts().into_keys().collect();
@@ -155,7 +217,8 @@ impl Heard {
             *self.coverage.entry(host.coverage).or_default() += 1;
             *self.hosts.entry(host.statement).or_default() += 1;
         }
-        (tables, picked)
+        let picked = picked.into_iter().map(|(advice, (_, story, words))| (advice, (story, words)));
+        (tables, picked.collect())
     }
 
     /// Compares what the web server says with what the commands say.
@@ -184,10 +247,24 @@ impl Heard {
 
 /// What is false of what is said about a crawl of the web as it is; what is advised isn't done.
 pub(crate) fn false_ones(what: &str, crawl: &Crawl<MemoryStore>, is_archived: bool) -> Vec<String> {
+    let stores = std::slice::from_ref(&crawl.store);
+    let truth = None;
+    let stored = Told { stores, crawl, is_same_web: true, is_archived, truth, explained: EXPLAINED };
+    stated(what, &stored).wrong
+}
+
+/// Judges what is said about a crawl; what is advised isn't done.
+pub(crate) fn stated(what: &str, stored: &Told<'_>) -> Heard {
     let mut heard = Heard::default();
-    heard.judge_stored(what, crawl, (true, is_archived), None);
+    heard.judge_stored(what, stored);
     assert!(!heard.statements.is_empty(), "{what}: nothing is said");
-    heard.wrong
+    heard
+}
+
+/// A number that these texts always have: FNV-1a.
+fn draw(texts: &[&str]) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A copy of what is stored.
@@ -209,10 +286,11 @@ pub(crate) fn copy_to(store: &impl Store, copy: &impl Store) {
 async fn every_statement_about_a_simulated_crawl_is_true_and_each_kind_occurs() {
     let is_set =
         ["WHOLE_PROGRAM_SEED", "WHOLE_PROGRAM_SEEDS"].iter().any(|name| std::env::var_os(name).is_some());
-    let mut heard = Heard { most: if is_set { u64::MAX } else { 1 }, ..Heard::default() };
+    let most = if is_set { u64::MAX } else { 1 };
+    let mut heard = Heard { most, one_of: ONE_OF, ..Heard::default() };
     scenes::made(&mut heard).await;
     scenes::generated(&mut heard, if is_set { usize::MAX } else { WEBS }).await;
-    let statements: u64 = heard.statements.values().sum();
+    let statements = heard.count();
     println!(
         "{statements} statements of explain, {} figures, {} pieces of advice carried out",
         heard.figures,

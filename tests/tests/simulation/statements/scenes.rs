@@ -88,6 +88,7 @@ pub(crate) async fn generated(heard: &mut Heard, webs: usize) {
         killed(heard, seed, &web).await;
         narrowed(heard, seed, &web).await;
         outage(heard, seed).await;
+        heard.follow_up().await;
     }
 }
 
@@ -95,7 +96,7 @@ pub(crate) async fn generated(heard: &mut Heard, webs: usize) {
 async fn whole(heard: &mut Heard, seed: u64, web: &Web) {
     let mut scene = Scene::new(web, settings());
     scene.run().await;
-    heard.judge(&format!("seed {seed}, whole"), &scene, true, Some(&truth(web, LIMITS))).await;
+    heard.judge(&format!("seed {seed}, whole"), &scene, true, Some(&truth(web, LIMITS)));
     let later = generate(seed + 1_000_000, Size { hosts: 5, resources: 24, ..Size::default() });
     let mut changed = web.clone();
     for (host, site) in &mut changed.sites {
@@ -108,7 +109,7 @@ async fn whole(heard: &mut Heard, seed: u64, web: &Web) {
     scene.crawl.sim = SimWeb::new(changed);
     scene.revisit();
     scene.run().await;
-    heard.judge(&format!("seed {seed}, again"), &scene, false, None).await;
+    heard.judge(&format!("seed {seed}, again"), &scene, false, None);
 }
 
 /// Ended by a limit, then continued.
@@ -117,10 +118,10 @@ async fn stopped(heard: &mut Heard, seed: u64, web: &Web) {
     limited.limits.max_pages = Some(8 + seed % 20);
     let mut scene = Scene::new(web, limited);
     scene.run().await;
-    heard.judge(&format!("seed {seed}, stopped"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, stopped"), &scene, true, None);
     scene.crawl.base = settings();
     scene.run().await;
-    heard.judge(&format!("seed {seed}, continued"), &scene, true, Some(&truth(web, LIMITS))).await;
+    heard.judge(&format!("seed {seed}, continued"), &scene, true, Some(&truth(web, LIMITS)));
 }
 
 /// Stopped by its user.
@@ -132,7 +133,7 @@ async fn interrupted(heard: &mut Heard, seed: u64, web: &Web) {
         scene.crawl.stop.send_replace(Stop::Drain);
     };
     tokio::join!(scene.run(), stop);
-    heard.judge(&format!("seed {seed}, interrupted"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, interrupted"), &scene, true, None);
 }
 
 /// Killed at several commits, then continued.
@@ -147,10 +148,10 @@ async fn killed(heard: &mut Heard, seed: u64, web: &Web) {
             Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => {}
             Err(error) => panic!("seed {seed}: {error}"),
         }
-        heard.judge(&format!("seed {seed}, death {death}"), &scene, true, None).await;
+        heard.judge(&format!("seed {seed}, death {death}"), &scene, true, None);
     }
     scene.run().await;
-    heard.judge(&format!("seed {seed}, after its deaths"), &scene, true, Some(&truth(web, LIMITS))).await;
+    heard.judge(&format!("seed {seed}, after its deaths"), &scene, true, Some(&truth(web, LIMITS)));
 }
 
 /// With narrow settings, then wider ones, then narrower ones again.
@@ -163,7 +164,7 @@ async fn narrowed(heard: &mut Heard, seed: u64, web: &Web) {
     narrow.warc.enabled = seed.is_multiple_of(2);
     let mut scene = Scene::new(web, narrow.clone());
     scene.run().await;
-    heard.judge(&format!("seed {seed}, narrow"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, narrow"), &scene, true, None);
     let mut wider = narrow.clone();
     wider.limits.max_depth = Some(4);
     wider.limits.max_redirects = 10;
@@ -172,11 +173,11 @@ async fn narrowed(heard: &mut Heard, seed: u64, web: &Web) {
     wider.scope.resources = true;
     scene.crawl.base = wider;
     scene.run().await;
-    heard.judge(&format!("seed {seed}, wider"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, wider"), &scene, true, None);
     scene.crawl.base = narrow;
     scene.revisit();
     scene.run().await;
-    heard.judge(&format!("seed {seed}, narrow again"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, narrow again"), &scene, true, None);
 }
 
 /// Sites whose robots.txt is out of reach, looked at while the crawl waits for them.
@@ -186,10 +187,10 @@ async fn outage(heard: &mut Heard, seed: u64) {
     limited.limits.max_time = Some(Duration::from_secs(20));
     let mut scene = Scene::new(&web, limited);
     scene.run().await;
-    heard.judge(&format!("seed {seed}, outage"), &scene, true, None).await;
+    heard.judge(&format!("seed {seed}, outage"), &scene, true, None);
     scene.crawl.base = settings();
     scene.run().await;
-    heard.judge(&format!("seed {seed}, after the outage"), &scene, true, Some(&truth(&web, LIMITS))).await;
+    heard.judge(&format!("seed {seed}, after the outage"), &scene, true, Some(&truth(&web, LIMITS)));
 }
 
 /// Small webs for what the generated ones don't lead to.
@@ -231,6 +232,7 @@ pub(crate) async fn made(heard: &mut Heard) {
     unread(heard).await;
     same_body(heard).await;
     removed(heard).await;
+    heard.follow_up().await;
 }
 
 const HOST: &str = "a.test";
@@ -269,7 +271,7 @@ async fn small(heard: &mut Heard, what: &str, resources: Vec<At>, seed: &str, ch
     change(&mut changed);
     let scene = Scene::new(&web_of(resources, seed), changed);
     scene.run().await;
-    heard.judge(what, &scene, true, None).await;
+    heard.judge(what, &scene, true, None);
 }
 
 /// A site whose robots.txt has no response when the crawl is stopped.
@@ -282,7 +284,7 @@ async fn silent(heard: &mut Heard) {
     timed.limits.max_time = Some(Duration::from_secs(10));
     let scene = Scene::new(&web, timed);
     scene.run().await;
-    heard.judge("silent", &scene, true, None).await;
+    heard.judge("silent", &scene, true, None);
 }
 
 /// A picture of a page that doesn't want its pictures indexed.
@@ -296,7 +298,7 @@ async fn picture(heard: &mut Heard) {
     all.scope.resources = true;
     let scene = Scene::new(&web_of(vec![seed("/", &["/page"]), page, picture], "/"), all);
     scene.run().await;
-    heard.judge("picture", &scene, true, None).await;
+    heard.judge("picture", &scene, true, None);
 }
 
 /// Faults of the client, and a page that doesn't arrive whole.
@@ -328,7 +330,7 @@ async fn failures(heard: &mut Heard) {
     }));
     let scene = Scene::new(&web_of(resources, "/"), settings());
     scene.run().await;
-    heard.judge("failures", &scene, true, None).await;
+    heard.judge("failures", &scene, true, None);
 }
 
 /// A seed that redirects to another site.
@@ -339,7 +341,7 @@ async fn moved(heard: &mut Heard) {
     web.sites.insert("b.test".to_owned(), site(vec![page_at("/", &["http://b.test/x"]), page_at("/x", &[])]));
     let scene = Scene::new(&web, settings());
     scene.run().await;
-    heard.judge("moved seed", &scene, true, None).await;
+    heard.judge("moved seed", &scene, true, None);
 }
 
 /// A site that wants more time than the crawl has for it.
@@ -352,7 +354,7 @@ async fn slow(heard: &mut Heard) {
     hasty.pace.max_crawl_delay = Duration::from_secs(10);
     let scene = Scene::new(&web, hasty);
     scene.run().await;
-    heard.judge("slow", &scene, true, None).await;
+    heard.judge("slow", &scene, true, None);
 }
 
 /// Purposes that a site denies.
@@ -370,7 +372,7 @@ async fn purposes(heard: &mut Heard) {
         scene.crawl.purposes = vec![purpose];
         scene.crawl.silence = if purpose == Purpose::Archive { vec![purpose] } else { vec![Purpose::Search] };
         scene.run().await;
-        heard.judge(signal, &scene, false, None).await;
+        heard.judge(signal, &scene, false, None);
     }
 }
 
@@ -394,7 +396,7 @@ async fn robots_changed(heard: &mut Heard) {
     timed.limits.max_time = Some(Duration::from_secs(625));
     let scene = Scene::new(&web, timed);
     scene.run().await;
-    heard.judge("another robots.txt", &scene, true, None).await;
+    heard.judge("another robots.txt", &scene, true, None);
 }
 
 /// A PDF file whose text couldn't be read for the index.
@@ -406,7 +408,7 @@ async fn unread(heard: &mut Heard) {
     let key = format!("index-unread/http://{HOST}/x.pdf");
     let unread = Write::put(Tree::Meta, key, "damaged");
     scene.crawl.store.commit(vec![unread]).expect("the store works");
-    heard.judge("unread", &scene, true, None).await;
+    heard.judge("unread", &scene, true, None);
 }
 
 /// Two pages of one body, of which one names the other as the original.
@@ -419,7 +421,7 @@ async fn same_body(heard: &mut Heard) {
     let scene =
         Scene::new(&web_of(vec![seed("/", &["/one", "/two"]), copy("/one"), copy("/two")], "/"), settings());
     scene.run().await;
-    heard.judge("one body", &scene, true, None).await;
+    heard.judge("one body", &scene, true, None);
 }
 
 /// Pages that were removed, then a crawl that goes on.
@@ -451,7 +453,7 @@ async fn removed(heard: &mut Heard) {
     let store = MemoryStore::default();
     copy_to(&SledStore::open(&CrawlDir::unlocked(&root).db()).expect("a database"), &store);
     scene.crawl = Crawl { sim: scene.crawl.sim.clone(), ..scene.crawl.on(Arc::new(store)) };
-    heard.judge("removed", &scene, false, None).await;
+    heard.judge("removed", &scene, false, None);
     let mut changed = web.clone();
     if let Some(Kind::Page(page)) = changed
         .sites
@@ -464,7 +466,7 @@ async fn removed(heard: &mut Heard) {
     scene.crawl.sim = SimWeb::new(changed);
     scene.revisit();
     scene.run().await;
-    heard.judge("removed, again", &scene, false, None).await;
+    heard.judge("removed, again", &scene, false, None);
 }
 
 /// What the web server answers is what `show` and `explain` say.

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crawler::post::partition;
 use crawler::view::{Table, TableFormat, View, write_table};
+use page::url::CrawlUrl;
 use serde_json::Value;
 
 /// The rows of a table as `crawl export --format jsonl` writes them.
@@ -32,36 +34,61 @@ pub(crate) struct Tables {
     /// Links by their targets.
     pub(crate) links: BTreeMap<String, Vec<Value>>,
     pub(crate) skipped: ByUrl,
+    /// All rows of a URL: of a crawl in several partitions each may have one.
+    pub(crate) all_skipped: BTreeMap<String, Vec<Value>>,
     pub(crate) queue: ByUrl,
     pub(crate) errors: ByUrl,
     pub(crate) hosts: ByUrl,
     /// The last row of each origin.
     pub(crate) robots: ByUrl,
+    /// Of a crawl in several partitions the entries that the one of its host has of a URL, and those of the others where that one doesn't know it.
     pub(crate) ledger: BTreeMap<String, Vec<Value>>,
 }
 
 impl Tables {
-    pub(crate) fn read(view: &View) -> Self {
+    /// Of a crawl in one store, or in the partitions in the order of their numbers.
+    pub(crate) fn read(parts: &[(String, View)]) -> Self {
+        let all = |table| parts.iter().flat_map(move |(_, view)| rows(view, table));
         let by = |table, column: &str| -> ByUrl {
             // Of several rows the last one.
-            rows(view, table).into_iter().map(|row| (text(&row, column).to_owned(), row)).collect()
+            all(table).map(|row| (text(&row, column).to_owned(), row)).collect()
         };
-        let lists = |table, column: &str| {
+        let lists = |rows: &mut dyn Iterator<Item = Value>, column: &str| {
             let mut lists: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-            for row in rows(view, table) {
+            for row in rows {
                 lists.entry(text(&row, column).to_owned()).or_default().push(row);
             }
             lists
         };
+        let of = u32::try_from(parts.len()).expect("few partitions");
+        let is_own = |part: usize, url: &str| {
+            let host = CrawlUrl::parse(url).map_or(String::new(), |url| url.host().to_owned());
+            partition(&host, of) as usize == part
+        };
+        let (pages, queue, errors) =
+            (by(Table::Pages, "url"), by(Table::Queue, "url"), by(Table::Errors, "url"));
+        let mut known: BTreeSet<String> =
+            [&pages, &queue, &errors].into_iter().flat_map(BTreeMap::keys).cloned().collect();
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for (part, (_, view)) in parts.iter().enumerate() {
+            let skipped = rows(view, Table::Skipped).into_iter().map(|row| text(&row, "url").to_owned());
+            known.extend(skipped.filter(|url| is_own(part, url)));
+            for row in rows(view, Table::Ledger) {
+                let list = if is_own(part, text(&row, "url")) { &mut own } else { &mut others };
+                list.push(row);
+            }
+        }
+        others.retain(|row| !known.contains(text(row, "url")));
         Self {
-            pages: by(Table::Pages, "url"),
-            links: lists(Table::Links, "to"),
+            links: lists(&mut all(Table::Links), "to"),
             skipped: by(Table::Skipped, "url"),
-            queue: by(Table::Queue, "url"),
-            errors: by(Table::Errors, "url"),
+            all_skipped: lists(&mut all(Table::Skipped), "url"),
             hosts: by(Table::Hosts, "host"),
             robots: by(Table::Robots, "origin"),
-            ledger: lists(Table::Ledger, "url"),
+            ledger: lists(&mut own.into_iter().chain(others), "url"),
+            pages,
+            queue,
+            errors,
         }
     }
 
