@@ -9,8 +9,8 @@ use super::failure::Failure;
 use crate::cluster::Parts;
 #[cfg(feature = "cluster")]
 use crate::store::StoreError;
-use crate::url::CrawlUrl;
 use crate::view::{self, Activity, Explanation, HostLinks, Rows, Summary, Table, View, ViewError};
+use page::url::CrawlUrl;
 
 /// What every request reads.
 pub(super) struct CrawlView {

@@ -6,7 +6,7 @@ use super::{Explanation, governing};
 use crate::post;
 use crate::record::Decision;
 use crate::store::StoreError;
-use crate::url::CrawlUrl;
+use page::url::CrawlUrl;
 
 /// How often the path to a URL is followed from one partition to another.
 const PARTITIONS: usize = 100;
