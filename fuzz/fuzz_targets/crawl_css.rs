@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
-use page::extract::{ExtractInput, ExtractLimits, style_sheet};
 use libfuzzer_sys::fuzz_target;
+use page::extract::{ExtractInput, ExtractLimits, style_sheet};
 
 fuzz_target!(|data: &[u8]| {
     fuzz::in_small_stack(|| {

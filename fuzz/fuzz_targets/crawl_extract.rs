@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use page::extract::{HowMany, SelectLimits, SelectRule, Take, select};
 use libfuzzer_sys::fuzz_target;
+use page::extract::{HowMany, SelectLimits, SelectRule, Take, select};
 
 fuzz_target!(|data: &[u8]| {
     fuzz::in_small_stack(|| {

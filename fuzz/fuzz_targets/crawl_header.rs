@@ -2,9 +2,9 @@
 
 #![no_main]
 
+use libfuzzer_sys::fuzz_target;
 use page::extract::{ExtractInput, ExtractLimits, extract};
 use page::url::CrawlUrl;
-use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     fuzz::in_small_stack(|| {

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use page::sitemap::{SitemapLimits, read};
 use libfuzzer_sys::fuzz_target;
+use page::sitemap::{SitemapLimits, read};
 
 fuzz_target!(|data: &[u8]| {
     fuzz::in_small_stack(|| {

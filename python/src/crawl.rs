@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::live::Copies;
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
-use page::url::CrawlUrl;
 use crawler::view::{Table as Name, TableFormat, ViewError, write_rows};
 use jiff::Timestamp;
+use page::url::CrawlUrl;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
