@@ -3,19 +3,25 @@ tests/docs_figures.py."""
 
 from fractions import Fraction
 
-from docs_figures import NUMBER, TIME, OneOf, Other, Value, constant, count, expression, setting
+from docs_figures import NUMBER, ROOT, TIME, OneOf, Other, Value, constant, count, expression, setting
 
-CRAWLER, ROBOTS, META = "crates/crawler/src/", "crates/robots/src/", "crates/meta/src/"
+CRAWLER, PAGE = "crates/crawler/src/", "crates/page/src/"
+ROBOTS, META = "crates/robots/src/", "crates/meta/src/"
 PROGRAM = "crates/crawler/src/bin/crawl/"
 FAULTS, SIMULATION = "tests/tests/faults/", "tests/tests/simulation/"
 
 
+def source(file):
+    """Where a file of the crawler or of the crate below it is."""
+    return (PAGE if (ROOT / PAGE / file).exists() else CRAWLER) + file
+
+
 def of(file, name):
-    return constant(CRAWLER + file, name)
+    return constant(source(file), name)
 
 
 def within(file, pattern):
-    return expression(CRAWLER + file, pattern)
+    return expression(source(file), pattern)
 
 
 def robots(file, name):
