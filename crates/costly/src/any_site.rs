@@ -7,7 +7,7 @@ use crate::url::{Parts, decoded, pieces};
 /// A month, after which the future begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Month {
-    /// The year.
+    /// The year, in the Gregorian calendar.
     pub year: u16,
     /// The month, 1 to 12.
     pub month: u8,
@@ -68,7 +68,7 @@ const EFFECTS: &[&str] = &[
 ];
 const LOGOUTS: &[&str] = &["logout", "log-out", "signout", "sign_out", "sign-out"];
 
-/// G2.
+/// Path segments of sign-in, registration and account pages (rule G2).
 const LOGINS: &[&str] = &[
     "login",
     "signin",
@@ -129,7 +129,7 @@ const NETWORKS: &[&str] = &[
     "nextdoor",
 ];
 
-/// G7.
+/// Query parameters that only sort a list (rule G7).
 const SORT_NAMES: &[&str] = &[
     "sort",
     "order",
@@ -238,7 +238,7 @@ const FORM_WORDS: &[&str] = &[
     "extended",
 ];
 
-/// G12.
+/// Verbs of OAI-PMH 2.0, section 4 (rule G12).
 const OAI_VERBS: &[&str] =
     &["Identify", "ListMetadataFormats", "ListSets", "ListIdentifiers", "ListRecords", "GetRecord"];
 const MAP_SERVICES: &[&str] = &["wms", "wfs", "wmts", "wcs"];

@@ -143,7 +143,7 @@ pub struct Switches {
     pub hosts: BTreeMap<String, Mode>,
     /// By the name of a kind; `any` are the rules for any site.
     pub kinds: BTreeMap<String, Mode>,
-    /// By class.
+    /// Modes of single classes; they count before those of kinds and hosts.
     pub classes: BTreeMap<Class, Mode>,
 }
 

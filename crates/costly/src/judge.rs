@@ -10,7 +10,7 @@ use crate::url::Parts;
 /// How a URL came into the crawl. All but the first are requested as they are, whatever they cost, unless they change something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// By a link.
+    /// Found as a link of a page, with nothing that exempts it.
     #[default]
     Found,
     /// A seed: the user named it. It is requested even if it changes something.
@@ -29,7 +29,7 @@ pub enum Standing {
     Stored,
 }
 
-/// What is done.
+/// What is done with a URL that was judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is a URL like others.
@@ -48,7 +48,7 @@ pub enum Action {
 pub struct Reason<'a> {
     /// The name of the kind; `any` for the rules of any site.
     pub kind: &'a str,
-    /// The class.
+    /// The class of the rule that decided.
     pub class: Class,
 }
 
@@ -61,7 +61,7 @@ impl std::fmt::Display for Reason<'_> {
 /// What is done about a URL, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement<'a> {
-    /// What is done.
+    /// What is done with the URL.
     pub action: Action,
     /// Why; none where nothing is.
     pub reason: Option<Reason<'a>>,
@@ -87,7 +87,7 @@ pub const BUDGET: u32 = 200;
 /// Rules, the kinds that they know, and what a user chose.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
-    /// The kinds.
+    /// The kinds of sites that are known.
     pub kinds: &'a Kinds,
     /// What the user chose.
     pub switches: &'a Switches,

@@ -112,7 +112,7 @@ struct Rule {
 pub struct Case {
     /// The page that has the link.
     pub page: String,
-    /// The link.
+    /// The link that is judged, as an absolute URL.
     pub link: String,
     /// `skip`, `budget`, `normalise` or `keep`.
     pub expected: String,
@@ -481,7 +481,7 @@ fn written_out(text: &str, words: Option<&Words>) -> Option<Vec<String>> {
     alternatives(&own.map_or_else(|| text.to_owned(), |(name, own)| text.replace(&name, &own)))
 }
 
-/// Kinds by name.
+/// The kinds of sites that are known, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Kinds {
     by_name: BTreeMap<String, Kind>,

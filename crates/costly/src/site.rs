@@ -17,7 +17,7 @@ const WORD: usize = 200;
 /// What a page says of the program that made it.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSigns<'a> {
-    /// The page's URL.
+    /// URL of the page that shows the signs.
     pub url: &'a str,
     /// The contents of `<meta name=generator>`.
     pub generators: &'a [&'a str],

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// What was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asked {
-    /// A page.
+    /// A page of the crawl: anything that is no other one of these.
     #[default]
     Page,
     /// A robots.txt: lines of rules win over what its body looks like.

@@ -80,7 +80,7 @@ pub enum Test {
 pub struct Line {
     /// The vendor or the program: `cloudflare`.
     pub vendor: &'static str,
-    /// The wall.
+    /// The outcome that the line stands for.
     pub outcome: Outcome,
     /// The name of the signal, as verdicts give it.
     pub signal: &'static str,
@@ -220,7 +220,7 @@ macro_rules! path {
     };
 }
 
-/// Paths of walls.
+/// Paths that only walls redirect to.
 pub static WALL_PATHS: &[WallPath] = &[
     path!("cloudflare" Challenged "/cdn-cgi/challenge" CLOUDFLARE),
     path!("anubis" Challenged "/.within.website/" ANUBIS),
@@ -254,7 +254,7 @@ macro_rules! host {
     };
 }
 
-/// Hosts of walls.
+/// Hosts that only walls redirect to.
 pub static WALL_HOSTS: &[WallHost] = &[
     host!("radware" Challenged "validate.perfdrive.com" IS_ANTIBOT),
     host!("datadome" Challenged "captcha-delivery.com" IS_ANTIBOT),

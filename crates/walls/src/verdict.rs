@@ -71,7 +71,7 @@ impl fmt::Display for Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// A header field.
+    /// In a header field of the response.
     Header,
     /// The status code alone.
     Status,
@@ -110,7 +110,7 @@ impl fmt::Display for Signal {
 pub struct Suspicion {
     /// The kind of wall.
     pub outcome: Outcome,
-    /// Why.
+    /// The sign that decided, and where it is.
     pub signal: Signal,
     /// A mark of the visible text without its digits. Two responses with the same text have the same mark.
     pub text: u64,
@@ -135,7 +135,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// An ordinary answer.
+    /// The verdict on an answer without any sign of a wall.
     pub(crate) fn plain(status: u16) -> Self {
         let outcome = match status {
             200..=299 => Outcome::Page,

@@ -516,7 +516,7 @@ const CHALLENGES: [&str; 6] =
 pub(crate) struct Named {
     /// A captcha or a proof of work.
     pub(crate) widget: bool,
-    /// A challenge.
+    /// The words are those of a challenge.
     pub(crate) challenge: bool,
 }
 

@@ -20,7 +20,7 @@ const SKIPPED: [&[u8]; 7] = [b"script", b"style", b"noscript", b"template", b"te
 /// What a quick look finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Content {
-    /// Nothing is known.
+    /// The quick look decides nothing: the page has to be read.
     Unknown,
     /// Too many links to the site or too much text for a bare page, unless some of the text is hidden.
     Some,

@@ -41,7 +41,7 @@ impl<'a> Parts<'a> {
         self.0.get(post::partition(host, of) as usize).map(|(_, view)| view)
     }
 
-    /// The other ones.
+    /// The views of all partitions but this one.
     pub(super) fn beside(self, own: &View) -> impl Iterator<Item = &'a View> {
         self.0.iter().map(|(_, view)| view).filter(move |view| !std::ptr::eq(*view, own))
     }
