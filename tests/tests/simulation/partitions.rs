@@ -20,7 +20,7 @@ use whole_program::simweb::{RobotsForm, SimWeb, Size, Truth, Web, generate, trut
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
 use crate::politeness::seeds;
-use crate::statements::{Told, stated};
+use crate::statements::{Subject, stated};
 
 /// How often letters are carried.
 const TOUR: Duration = Duration::from_secs(5);
@@ -261,8 +261,8 @@ fn judge_statements(
     stores: &[Arc<MemoryStore>],
     (crawl, truth, explained): (&Crawl<MemoryStore>, &Truth, usize),
 ) {
-    let stored = Told { stores, crawl, is_same_web: true, is_archived: false, truth: Some(truth), explained };
-    let of_parts = stated(what, &stored);
+    let subject = Subject { stores, crawl, is_same_web: true, is_archived: false, truth: Some(truth), explained };
+    let of_parts = stated(what, &subject);
     let now = crawl.clock.lock().expect("nobody panicked").now().wall;
     let record = Record { seeds: crawl.sim.web().seeds.clone(), ..Record::default() };
     let settings = config::to_toml(&crawl.base, &record).expect("the settings can be written");
@@ -271,7 +271,7 @@ fn judge_statements(
     let copy = Arc::new(MemoryStore::default());
     let about = Joined { settings: &settings, started: now, runs: 1, end };
     join(&parts, Arc::clone(&copy) as AnyStore, &about).expect("it can be copied");
-    let of_copy = stated(&format!("{what}, its copy"), &Told { stores: &[copy], ..stored });
+    let of_copy = stated(&format!("{what}, its copy"), &Subject { stores: &[copy], ..subject });
     found.statements = [of_parts.count(), of_copy.count()];
     found.wrong.extend(of_parts.wrong.into_iter().chain(of_copy.wrong));
 }

@@ -48,7 +48,7 @@ const SHOWN: usize = 20;
 
 /// A crawl as it is stored, and what it is compared with.
 #[derive(Clone, Copy)]
-pub(crate) struct Told<'a> {
+pub(crate) struct Subject<'a> {
     /// Its store, or those of its partitions in the order of their numbers.
     pub(crate) stores: &'a [Arc<MemoryStore>],
     /// Has its settings, and the web.
@@ -102,9 +102,9 @@ impl Heard {
 
     /// Judges everything that is said about a crawl as it is stored now. `truth`: what a whole crawl of its web requests, where it came to its end.
     pub(crate) fn judge(&mut self, what: &str, scene: &Scene, is_same_web: bool, truth: Option<&Truth>) {
-        let (tables, picked) = self.judge_stored(
+        let (tables, picked) = self.judge_subject(
             what,
-            &Told {
+            &Subject {
                 stores: std::slice::from_ref(&scene.crawl.store),
                 crawl: &scene.crawl,
                 is_same_web,
@@ -141,12 +141,12 @@ impl Heard {
     }
 
     /// As [`Heard::judge`], without doing what is advised: gives the tables, and of each kind of advice an explanation with its words.
-    fn judge_stored(
+    fn judge_subject(
         &mut self,
         what: &str,
-        stored: &Told<'_>,
+        subject: &Subject<'_>,
     ) -> (Tables, BTreeMap<Advice, (Explanation, String)>) {
-        let Told { stores, crawl, is_same_web, is_archived, truth, explained } = *stored;
+        let Subject { stores, crawl, is_same_web, is_archived, truth, explained } = *subject;
         let view = |store| View::over(Arc::clone(store)).expect("the store can be read").with_noindex(true);
         let parts: Vec<(String, View)> =
             stores.iter().enumerate().map(|(part, store)| (part.to_string(), view(store))).collect();
@@ -249,14 +249,14 @@ impl Heard {
 pub(crate) fn false_ones(what: &str, crawl: &Crawl<MemoryStore>, is_archived: bool) -> Vec<String> {
     let stores = std::slice::from_ref(&crawl.store);
     let truth = None;
-    let stored = Told { stores, crawl, is_same_web: true, is_archived, truth, explained: EXPLAINED };
-    stated(what, &stored).wrong
+    let subject = Subject { stores, crawl, is_same_web: true, is_archived, truth, explained: EXPLAINED };
+    stated(what, &subject).wrong
 }
 
 /// Judges what is said about a crawl; what is advised isn't done.
-pub(crate) fn stated(what: &str, stored: &Told<'_>) -> Heard {
+pub(crate) fn stated(what: &str, subject: &Subject<'_>) -> Heard {
     let mut heard = Heard::default();
-    heard.judge_stored(what, stored);
+    heard.judge_subject(what, subject);
     assert!(!heard.statements.is_empty(), "{what}: nothing is said");
     heard
 }
