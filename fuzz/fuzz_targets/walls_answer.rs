@@ -22,7 +22,7 @@ fn check(data: &[u8]) {
         assert!(verdict.price.as_ref().is_none_or(|price| price.chars().count() <= 100));
         let _reading = robots_reading(&verdict, status);
         let mut streak = Streak::default();
-        let decision = streak.observe(&verdict, "https://site.example/x");
+        let decision = streak.observe(&verdict, 1);
         assert!(verdict.wall().is_some() || decision == Decision::default());
     }
 }

@@ -38,26 +38,28 @@ struct Likely {
     outcome: Outcome,
     signal: u64,
     text: u64,
-    /// Marks of their URLs, different ones, up to [`ENOUGH`].
+    /// The numbers of their URLs, different ones, up to [`ENOUGH`].
     urls: Vec<u64>,
 }
 
 /// What follows from an answer for its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// How long the host isn't asked.
     pub pause: Option<Duration>,
     /// The host isn't asked any more in this run: its URLs stay queued, with this wall as the reason.
     pub end: Option<Outcome>,
-    /// What was likely is certain: this answer, and those in a row before it with the same signal and text.
+    /// What was likely is certain: this answer, and those of `earlier`.
     pub now_certain: Option<Outcome>,
+    /// The numbers of the URLs whose answers before this one become certain with it.
+    pub earlier: Vec<u64>,
 }
 
 impl Streak {
-    /// Takes an answer of the host into account.
+    /// Takes an answer of the host into account. `url`: a number that the caller gives to the URL, the same at each visit.
     ///
     /// A page in between starts again from nothing; ordinary errors and redirects, `rate_limited`, `payment` and 451 change nothing.
-    pub fn observe(&mut self, verdict: &Verdict, url: &str) -> Decision {
+    pub fn observe(&mut self, verdict: &Verdict, url: u64) -> Decision {
         let mut decision = Decision::default();
         if verdict.is_certain() {
             // What is a wall of another kind is not one in a row of likely ones.
@@ -87,7 +89,7 @@ impl Streak {
         self.ended
     }
 
-    fn observe_likely(&mut self, suspect: &Suspicion, url: &str, decision: &mut Decision) {
+    fn observe_likely(&mut self, suspect: &Suspicion, url: u64, decision: &mut Decision) {
         let signal = mark(suspect.signal.what);
         let is_same = |likely: &Likely| {
             likely.outcome == suspect.outcome && likely.signal == signal && likely.text == suspect.text
@@ -101,7 +103,6 @@ impl Streak {
                 urls: Vec::new(),
             }),
         };
-        let url = mark(url);
         let was_enough = likely.urls.len() >= ENOUGH;
         if !was_enough {
             if likely.urls.contains(&url) {
@@ -110,6 +111,9 @@ impl Streak {
             likely.urls.push(url);
         }
         if likely.urls.len() >= ENOUGH {
+            if !was_enough {
+                decision.earlier.extend(likely.urls.iter().filter(|other| **other != url));
+            }
             decision.now_certain = Some(suspect.outcome);
             self.count(suspect.outcome, if was_enough { 1 } else { ENOUGH as u32 }, decision);
         }

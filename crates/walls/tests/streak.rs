@@ -36,8 +36,7 @@ fn likely(number: usize) -> Verdict {
 /// What follows from the last of some answers, each of a URL of its own.
 fn after(verdicts: &[Verdict]) -> (Decision, Streak) {
     let mut streak = Streak::default();
-    let urls = (0..).map(|number| format!("https://a.test/{number}"));
-    let last = verdicts.iter().zip(urls).map(|(verdict, url)| streak.observe(verdict, &url)).last();
+    let last = verdicts.iter().zip(0..).map(|(verdict, url)| streak.observe(verdict, url)).last();
     (last.unwrap(), streak)
 }
 
@@ -95,7 +94,9 @@ fn five_equal_likely_ones_in_a_row_become_certain() {
     assert_eq!(after(&row[..4]).0, Decision::default());
     let (fifth, _) = after(&row[..5]);
     assert_eq!((fifth.now_certain, fifth.end), (Some(Outcome::Challenged), Some(Outcome::Challenged)));
-    assert_eq!(after(&row).0.now_certain, Some(Outcome::Challenged));
+    assert_eq!(fifth.earlier, [0, 1, 2, 3]);
+    let (sixth, _) = after(&row);
+    assert_eq!((sixth.now_certain, sixth.earlier), (Some(Outcome::Challenged), Vec::new()));
 
     // Another text, a page between, or one URL again and again.
     let other = answer(200, &[], "<title>Checking your browser</title><p>Something else.</p>");
@@ -104,7 +105,7 @@ fn five_equal_likely_ones_in_a_row_become_certain() {
         assert_eq!(after(&row).0, Decision::default());
     }
     let mut streak = Streak::default();
-    assert!((0..9).all(|_| streak.observe(&row[0], "https://a.test/1") == Decision::default()));
+    assert!((0..9).all(|_| streak.observe(&row[0], 1) == Decision::default()));
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn the_next_run_tries_one_first() {
     streak.next_run();
     let mut again = streak.clone();
     assert_eq!(streak.ended(), None);
-    assert_eq!(streak.observe(&challenge(), "https://a.test/1").end, Some(Outcome::Challenged));
-    assert_eq!(again.observe(&page(), "https://a.test/1"), Decision::default());
-    assert_eq!(again.observe(&challenge(), "https://a.test/2"), Decision::default());
+    assert_eq!(streak.observe(&challenge(), 1).end, Some(Outcome::Challenged));
+    assert_eq!(again.observe(&page(), 1), Decision::default());
+    assert_eq!(again.observe(&challenge(), 2), Decision::default());
 }
