@@ -26,6 +26,15 @@ pub enum Outcome<'a> {
     Failed(Failure),
     /// The redirects lead nowhere.
     Redirects(BadRedirect),
+    /// Something else was sent in place of the file, such as a challenge: what the site says to robots isn't known.
+    Wall {
+        /// Status and fields.
+        head: ResponseHead,
+        /// What was sent, for the reason.
+        what: &'a str,
+        /// Its status closes the site by itself.
+        closes: bool,
+    },
     /// The target of a redirect wasn't asked for, for this reason: its host's own robots.txt denies it, say.
     Refused(&'a str),
 }
@@ -179,6 +188,8 @@ const TOO_MANY_REQUESTS: &str = "429";
 const DAY: Duration = Duration::from_hours(24);
 /// Lifetime of an answer that is no robots.txt (HTML, binary).
 const JUNK_TTL: Duration = Duration::from_hours(6);
+/// After which time a file behind a wall is asked for again, at the earliest.
+const WALL_RETRY: Duration = Duration::from_hours(1);
 /// Bytes at the start in which a NUL tells a binary file.
 const BINARY_PROBE: usize = 1024;
 
@@ -191,6 +202,11 @@ pub fn judge(outcome: &Outcome<'_>, history: &History, policy: &Policy, now: Tim
         Outcome::Answer { head, body } => table.answer(head, body),
         Outcome::Failed(failure) => table.unreachable(failure.name(), None),
         Outcome::Refused(reason) => table.unreachable(reason, None),
+        // Deviation: RFC 9309 section 2.3.1.3 would allow everything with most of these statuses, and its section 2.2 with 2xx.
+        Outcome::Wall { head, what, closes: true } => {
+            table.settled(Access::DenyAll, format!("closed: {}, {what}", head.status), DAY)
+        }
+        Outcome::Wall { head, what, closes: false } => table.walled(head, what),
         // Deviation: RFC 9309 section 2.3.1.2 would allow everything after five hops.
         Outcome::Redirects(bad) => table.settled(Access::DenyAll, format!("redirects: {}", bad.name()), DAY),
     }
@@ -305,6 +321,17 @@ impl Table<'_> {
         };
         let wait = asked.map_or(step, |asked| asked.max(step));
         self.judgement(access, format!("unreachable since {since:.0}: {why}"), wait, history)
+    }
+
+    /// A wall in place of the file: like no answer, but it is asked for again after an hour at the earliest, and nothing but the file itself
+    /// opens the site.
+    fn walled(&self, head: &ResponseHead, what: &str) -> Judgement {
+        let asked = head.asked_wait(self.now).unwrap_or_default().max(WALL_RETRY);
+        let judgement = self.unreachable(&format!("{}, {what}", head.status), Some(asked));
+        match judgement.access {
+            Access::Stored { .. } | Access::AllowAll => Judgement { access: Access::DenyAll, ..judgement },
+            _ => judgement,
+        }
     }
 
     fn judgement(&self, access: Access, reason: String, lifetime: Duration, history: History) -> Judgement {
