@@ -59,6 +59,7 @@ pub mod trap;
 pub mod view;
 pub mod visit;
 pub mod wacz;
+pub mod wall;
 pub mod wanted;
 pub mod warc;
 

@@ -44,11 +44,13 @@ pub enum DelayReason {
     Operator,
     /// `crawl pause`.
     Paused,
+    /// It sent walls instead of pages: challenges or refusals, two or more in a row.
+    Wall,
 }
 
 impl DelayReason {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Configured,
         Self::CrawlDelay,
         Self::RequestRate,
@@ -65,6 +67,7 @@ impl DelayReason {
         Self::LocalShortage,
         Self::Operator,
         Self::Paused,
+        Self::Wall,
     ];
 
     /// The one of this name.
@@ -91,6 +94,7 @@ impl DelayReason {
             Self::LocalShortage => "local shortage",
             Self::Operator => "operator",
             Self::Paused => "paused by operator",
+            Self::Wall => "wall",
         }
     }
 
@@ -113,12 +117,16 @@ impl DelayReason {
             Self::LocalShortage => "resources of this machine",
             Self::Operator => "the delay set by `crawl set`",
             Self::Paused => "`crawl continue`",
+            Self::Wall => "a pause after challenges or refusals",
         }
     }
 
     /// True for pauses that a host's state asks for, false for the ordinary gaps between requests.
     pub fn is_pause(self) -> bool {
-        matches!(self, Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable)
+        matches!(
+            self,
+            Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable | Self::Wall
+        )
     }
 }
 

@@ -25,10 +25,12 @@ use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::RobotsFetch;
 use crate::origin_cache::{Kind, OriginCache};
 use crate::portion::Portion;
-use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Uncommitted};
+use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Uncommitted, Wall};
 use crate::store::{Store, StoreError, Tree};
+use crate::wall;
 use page::clock::{Clock, Now};
 use page::url::{CrawlUrl, Origin};
+use walls::{Asked, RobotsReading};
 
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
@@ -333,6 +335,12 @@ impl<S: Store> RobotsCache<S> {
         now: Now,
     ) -> Result<RobotsStep, StoreError> {
         if let Ok(response) = answer
+            && let Some(wall) = in_place(&robots_fetch.url, response)
+        {
+            let outcome = wall.outcome(response);
+            return self.judged(robots_fetch, &outcome, Some(response), ROBOTS, now).map(RobotsStep::Known);
+        }
+        if let Ok(response) = answer
             && StatusClass::of(response.status).is_redirect()
         {
             return match next_hop(robots_fetch, response) {
@@ -344,12 +352,7 @@ impl<S: Store> RobotsCache<S> {
         }
         let entry = match answer {
             Ok(response) => {
-                let headers = response
-                    .headers
-                    .iter()
-                    .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value).ok()?)));
-                let head = ResponseHead::new(response.status, headers);
-                let outcome = Outcome::Answer { head, body: &response.body };
+                let outcome = Outcome::Answer { head: head_of(response), body: &response.body };
                 self.judged(robots_fetch, &outcome, Some(response), ROBOTS, now)
             }
             Err(error) => {
@@ -490,6 +493,35 @@ fn later(next_try: Timestamp, jitter: Duration, origin: &Origin, now: Timestamp)
     let share = f64::from(hash.as_bytes()[0]) / 256.0;
     let more = jiff::SignedDuration::try_from(jitter.mul_f64(share)).unwrap_or_default();
     next_try.checked_add(more).unwrap_or(next_try)
+}
+
+/// What was sent in place of a robots.txt.
+struct InPlace {
+    what: String,
+    closes: bool,
+}
+
+impl InPlace {
+    fn outcome(&self, response: &Response) -> Outcome<'_> {
+        Outcome::Wall { head: head_of(response), what: &self.what, closes: self.closes }
+    }
+}
+
+/// The wall in front of a robots.txt, where there is one that hides it.
+fn in_place(url: &CrawlUrl, response: &Response) -> Option<InPlace> {
+    let verdict = wall::verdict(url, Asked::Robots, response)?;
+    let closes = match walls::robots_reading(&verdict, response.status) {
+        RobotsReading::AsItIs => return None,
+        RobotsReading::Defer => false,
+        RobotsReading::ClosedByWall => true,
+    };
+    Some(InPlace { what: Wall::of(&verdict)?.in_words(), closes })
+}
+
+fn head_of(response: &Response) -> ResponseHead {
+    let text = |(name, value)| Some((name, std::str::from_utf8(value).ok()?));
+    let headers = response.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+    ResponseHead::new(response.status, headers.filter_map(text))
 }
 
 fn next_hop(robots_fetch: &RobotsFetch, response: &Response) -> Result<RobotsFetch, BadRedirect> {

@@ -47,5 +47,6 @@ mod stop;
 mod stored_crawl;
 mod surface;
 mod traps;
+mod walls;
 mod warc_grammar;
 mod withdrawal;

@@ -50,10 +50,15 @@ struct Ledger {
     runs: u64,
     /// The last answer of each URL; none where it can't be used, or there was none.
     ends: BTreeMap<String, Option<u64>>,
-    /// The status of the last answer of each URL that could be used.
+    /// The status of the last answer of each URL that said something of its page.
     answered: BTreeMap<String, u64>,
     /// URLs that were skipped by at least one entry.
     skipped: BTreeSet<String>,
+}
+
+/// Answers after which what is stored of a page stays as it is.
+fn says_nothing(status: u64) -> bool {
+    matches!(status, 206 | 304 | 408 | 421 | 425 | 429 | 500..)
 }
 
 impl Ledger {
@@ -74,7 +79,9 @@ impl Ledger {
                     let status = text_of("reason")(row).strip_prefix("http_").expect("a status");
                     let status = status.parse().expect("a number");
                     ledger.ends.insert(url(), Some(status));
-                    ledger.answered.insert(url(), status);
+                    if !says_nothing(status) {
+                        ledger.answered.insert(url(), status);
+                    }
                 }
                 "failed" => {
                     ledger.ends.insert(url(), None);
@@ -143,9 +150,11 @@ pub(crate) fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
     for row in &pages {
         let (url, status) = (text_of("url")(row), row["status"].as_u64());
         let end = ledger.ends.get(url).unwrap_or_else(|| panic!("{what}: the ledger has no answer of {row}"));
-        // Of an answer that can't be used the ledger has the fault alone; where an earlier visit had one, the row is about that.
-        let is_earlier = || row["error"].is_null() && ledger.answered.get(url).copied() == status;
-        let is_told = end.map_or_else(|| !row["error"].is_null() || is_earlier(), |end| Some(end) == status);
+        // Of an answer that can't be used the ledger has the fault alone. Where an earlier visit had one that said something of the page, the
+        // row is about that.
+        let says_nothing = end.is_none_or(says_nothing);
+        let is_earlier = says_nothing && ledger.answered.get(url).copied() == status;
+        let is_told = is_earlier || end.map_or(!row["error"].is_null(), |end| Some(end) == status);
         assert!(is_told, "{what}: {row} {end:?}");
     }
     let queued: BTreeSet<&str> = queue.iter().map(text_of("url")).collect();
@@ -223,7 +232,7 @@ fn lasting(summary: &view::Summary, store: &Arc<MemoryStore>) -> Value {
         "status": summary.status, "queued": summary.queued, "statuses": summary.statuses, "errors": summary.errors,
         "skipped": urls(&skipped_rows), "noindex": summary.noindex, "followed": summary.followed,
         "totals": [pages, redirects, failed, skipped, indexed, archived],
-        "hosts": [summary.hosts_complete, summary.hosts_complete_within_limits, summary.hosts_incomplete],
+        "hosts": [summary.hosts_complete, summary.hosts_complete_within_limits, summary.hosts_complete_except_walls, summary.hosts_incomplete],
     })
 }
 

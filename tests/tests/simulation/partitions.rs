@@ -261,7 +261,8 @@ fn judge_statements(
     stores: &[Arc<MemoryStore>],
     (crawl, truth, explained): (&Crawl<MemoryStore>, &Truth, usize),
 ) {
-    let subject = Subject { stores, crawl, is_same_web: true, is_archived: false, truth: Some(truth), explained };
+    let subject =
+        Subject { stores, crawl, is_same_web: true, is_archived: false, truth: Some(truth), explained };
     let of_parts = stated(what, &subject);
     let now = crawl.clock.lock().expect("nobody panicked").now().wall;
     let record = Record { seeds: crawl.sim.web().seeds.clone(), ..Record::default() };

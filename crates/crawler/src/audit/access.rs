@@ -74,6 +74,9 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
                 _ => refused("there is no copy of the last 30 days"),
             }
         }
+        (RobotsAccess::AllowAll, Some(_)) if let Some(wall) = wall(record) => {
+            refused(&format!("it is a wall in front of the file: {wall}"))
+        }
         (RobotsAccess::AllowAll, Some(401 | 403))
             if rules.settings.robots.on_forbidden == robots::access::OnForbidden::Rfc9309 =>
         {
@@ -85,6 +88,18 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
         (RobotsAccess::AllowAll, Some(200..=205 | 207..=299)) => refused("its body is a robots.txt"),
         _ => refused("it allows nothing"),
     }
+}
+
+/// The wall that was sent in place of the file, by the classifier that the crawl has too: a crate of its own, which decides nothing.
+fn wall(record: &RobotsRecord) -> Option<walls::Outcome> {
+    let headers = record.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let (status, body) = (record.status?, record.bytes());
+    let url = record.hops.last().unwrap_or(&record.origin);
+    let answer =
+        walls::Answer::new(status, url).with_headers(headers).with_body(&body).to(walls::Asked::Robots);
+    let verdict = walls::classify(&answer);
+    let hides_it = walls::robots_reading(&verdict, status) != walls::RobotsReading::AsItIs;
+    verdict.wall().filter(|_| hides_it)
 }
 
 /// An HTML page, or a binary file, in which no line names a robot.

@@ -17,7 +17,7 @@ use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
-use crate::config;
+use crate::config::{self, Walls};
 use crate::costly::CostlySettings;
 use crate::fetch::{decode_body, field_lines_of};
 use crate::page_store;
@@ -573,6 +573,8 @@ impl<'a> Reading<'a> {
             resources: fetches_resources,
             // References are compared as they were found.
             costly: CostlySettings::default(),
+            // Its words are compared with what the archive holds, whatever it is.
+            walls: Walls::Keep,
             wanted: Wanted::default(),
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),

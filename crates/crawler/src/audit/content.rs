@@ -106,6 +106,8 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
     );
     let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is stored");
     let mut nofollow = Check::new("nofollow", "no link is queued that its page or rel forbids following");
+    let mut walls =
+        Check::new("walls", "nothing that was sent instead of a page is indexed, followed or counted as one");
     let robots_said = RobotsStatements::new(store, rules);
     for page in scan_with_links(store) {
         let page = page?;
@@ -132,6 +134,14 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
                 noarchive.broken(&record.url, moment, "its body is in the archive");
             }
         }
+        if let Some(wall) = record.certain_wall() {
+            walls.case();
+            let used = used(&record);
+            if !used.is_empty() {
+                let what = format!("{}, and it is {}", wall.in_words(), used.join(", "));
+                walls.broken(&record.url, moment, what);
+            }
+        }
         for link in links.iter().filter(|link| link.kind != "redirect") {
             let forbidden = !may.links || link.nofollow || !meta::link_rel(&link.rel).may_queue();
             if !forbidden {
@@ -144,5 +154,17 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
             }
         }
     }
-    Ok(Judged { checks: vec![noindex, noarchive, nofollow] })
+    Ok(Judged { checks: vec![noindex, noarchive, nofollow, walls] })
+}
+
+/// How a response is used as a page.
+fn used(record: &PageRecord) -> Vec<&'static str> {
+    let uses = [
+        ("indexed", record.indexed),
+        ("followed", record.followed),
+        ("a page by its error", record.error.is_none()),
+        ("compared with other pages", record.digest.is_some() || record.duplicate_of.is_some()),
+        ("recrawled by its validators", !record.validators.is_empty()),
+    ];
+    uses.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name).collect()
 }

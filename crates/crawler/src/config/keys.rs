@@ -94,6 +94,7 @@ pub const KEYS: &[Key] = &[
     toml_only("traps.shape_variants", Kind::Text),
     toml_only("traps.same_pages", Kind::Text),
     toml_only("costly.session", Kind::Text),
+    key("walls.action", "walls", Kind::Text),
     key("fetch.timeout", "timeout", Kind::Text),
     toml_only("fetch.connect_timeout", Kind::Text),
     toml_only("fetch.dns_timeout", Kind::Text),

@@ -59,7 +59,9 @@ fn the_document_tells_every_kind_of_failure() {
     ];
     let redirects = [LinkOutcome::RedirectLoop, LinkOutcome::TooManyRedirects];
     let mut kinds: Vec<&str> = network.iter().map(|kind| kind.as_str()).collect();
-    kinds.extend(["mime", ErrorKind::Parse.as_str(), ErrorKind::Crashed.as_str()]);
+    kinds.push("mime");
+    kinds.push("challenged, refused, rate_limited, payment, login, consent, placeholder, shell");
+    kinds.extend([ErrorKind::Parse.as_str(), ErrorKind::Crashed.as_str()]);
     kinds.extend(redirects.iter().map(|outcome| outcome.as_str()));
     kinds.push("no_location");
     kinds.extend(["robots", "http_404 ..."]);

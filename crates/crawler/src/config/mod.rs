@@ -37,7 +37,7 @@ pub use requests::{FetchSettings, LimitSettings, PaceSettings};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
     AgentSettings, ConsentSettings, ExtractRule, IndexSettings, LaterDenial, LedgerLevel, LedgerSettings,
-    RobotsSettings, ScopeSettings, Settings, WarcDedup, WarcSettings, scope,
+    RobotsSettings, ScopeSettings, Settings, WallSettings, Walls, WarcDedup, WarcSettings, scope,
 };
 
 pub use crate::costly::{CostlySettings, Session};

@@ -38,6 +38,8 @@ pub struct Settings {
     pub traps: TrapSettings,
     /// What is done about URLs that cost a site more than they bring.
     pub costly: CostlySettings,
+    /// What is done about responses that a site sends instead of its pages.
+    pub walls: WallSettings,
     /// How a request is made.
     pub fetch: FetchSettings,
     /// What is read of one page.
@@ -67,6 +69,7 @@ impl Default for Settings {
             limits: LimitSettings::default(),
             traps: TrapSettings::default(),
             costly: CostlySettings::default(),
+            walls: WallSettings::default(),
             fetch: FetchSettings::default(),
             page: PageSettings::default(),
             sitemap: SitemapSettings::default(),
@@ -84,6 +87,25 @@ impl Settings {
         let max_bytes = usize::try_from(self.limits.max_robots).unwrap_or(usize::MAX);
         robots::Options::from(self.robots.dialect).with_max_bytes(max_bytes)
     }
+}
+
+/// What is done about responses that a site sends instead of its pages: challenges, refusals, sign-ins, placeholders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WallSettings {
+    /// Whether they are told from pages. Default: `count`.
+    pub action: Walls,
+}
+
+/// Whether walls are told from pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Walls {
+    /// They are: they count as walls, are neither indexed nor followed, and their hosts pause.
+    #[default]
+    Count,
+    /// They are treated as pages, by their status. A robots.txt behind one is still not taken for the site's.
+    Keep,
 }
 
 /// Who we are: product, contact and the other names that we obey.

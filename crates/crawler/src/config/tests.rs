@@ -79,6 +79,7 @@ fn every_variable_is_read() {
         "fetch.resolve" => "a.test:127.0.0.1 b.test:[::1]:80",
         "fetch.allow_net" => "10.0.0.0/8 fc00::/7",
         "consent.purpose" => "search,tdm",
+        "walls.action" => "keep",
         _ => "7s",
     };
     for key in KEYS {

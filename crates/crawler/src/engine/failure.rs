@@ -32,7 +32,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let visited = Visited {
+            page: fingerprint,
             effects: Effects::default(),
+            verdict: None,
             denials: None,
             record,
             links: Vec::new(),

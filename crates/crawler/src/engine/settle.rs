@@ -193,7 +193,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 self.sitemap_over(lease, *record, event, again, request)?;
             }
-            FollowUp::Page(visited, refused) => self.page(lease, *visited, refused, now)?,
+            FollowUp::Page(visited, refused, walls) => {
+                self.become_walls(lease.host, &walls);
+                self.page(lease, *visited, refused, now)?;
+            }
             FollowUp::Failed(record) => {
                 if record.error.as_deref() == Some(ErrorKind::Crashed.as_str()) {
                     self.note_crash();

@@ -27,7 +27,7 @@ use crate::visit::{
 use crate::warc::Encoded;
 use page::clock::{Now, instant};
 use page::extract::MainText;
-use page::url::CrawlUrl;
+use page::url::{CrawlUrl, Fingerprint};
 
 const KEY: FingerprintKey = FingerprintKey::new([7; 16]);
 
@@ -197,6 +197,8 @@ fn page(at: &str, status: u16, links: Vec<FoundLink>) -> Visited {
         ..PageRecord::default()
     };
     Visited {
+        page: Fingerprint(1),
+        verdict: None,
         record,
         links,
         warc: None,

@@ -115,6 +115,34 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// Corrects pages that turn out to be walls, once as many of them came in a row as say so. Their links stay on record: they were
+    /// followed.
+    pub(super) fn become_walls(&mut self, host: HostId, pages: &[Fingerprint]) {
+        for &page in pages {
+            let waits =
+                self.group.batch.pages.iter_mut().find(|waits| (waits.host, waits.page) == (host, page));
+            if let Some(waits) = waits {
+                waits.record.become_wall();
+                waits.text = None;
+                continue;
+            }
+            let Some(mut record) = self.records().stored(host, page) else { continue };
+            record.become_wall();
+            self.touch(1024);
+            self.group.batch.pages.push(SettledPage {
+                host,
+                page,
+                record,
+                links: Vec::new(),
+                keeps_links: true,
+                blanks_links: false,
+                warc: None,
+                discovery: None,
+                text: None,
+            });
+        }
+    }
+
     fn withdraw_record(
         &mut self,
         host: HostId,

@@ -21,6 +21,7 @@ use crate::trap::{Groups, StoredGroup};
 use page::clock::{Boot, Now};
 use page::ids::HopId;
 use page::url::{CrawlUrl, Fingerprint, Origin};
+use walls::Streak;
 
 /// A request that a host owes to another host's robots.txt: a hop of its redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,9 @@ pub struct HostRecord {
     pub folders: Vec<StoredGroup>,
     /// The class of addresses that its name was answered with first: it is connected to no other one.
     pub address_class: Option<AddressClass>,
+    /// The walls that it sent of late. Not in the form that blocks of idle hosts hold, which have them behind the hosts.
+    #[serde(skip)]
+    pub walls: Streak,
     /// Ends of the queue of resources. Not in the form that blocks of idle hosts hold, which have it behind the hosts.
     #[serde(skip)]
     pub resources: QueueEnds,
@@ -121,6 +125,8 @@ struct InTree {
     folders: Vec<StoredGroup>,
     #[serde(skip_serializing_if = "is_default")]
     address_class: Option<AddressClass>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    walls: Streak,
     #[serde(default, skip_serializing_if = "is_default")]
     resources: QueueEnds,
 }
@@ -164,6 +170,9 @@ impl HostRecord {
     }
 }
 
+/// How the reason begins for which a host is skipped that sends walls instead of its pages.
+pub(crate) const WALLED: &str = "wall: ";
+
 /// How the reason begins for which a host is skipped that has brought enough pages. Its resources are still fetched.
 pub(super) const FULL: &str = "max-pages-per-host ";
 
@@ -182,6 +191,8 @@ pub(crate) struct Host {
     pub(crate) last_end: Option<Duration>,
     pub(crate) gap: Delay,
     pub(crate) pace: HostPace,
+    /// The walls that it sent of late.
+    pub(crate) walls: Streak,
     pub(crate) counts: HostCounts,
     pub(crate) robots_status: Option<Box<str>>,
     pub(crate) parked: Option<Box<str>>,
@@ -245,6 +256,7 @@ impl Host {
             last_end: None,
             gap,
             pace: HostPace::default(),
+            walls: Streak::default(),
             counts: HostCounts::default(),
             robots_status: None,
             parked: None,
@@ -288,6 +300,8 @@ impl Host {
         }
         host.not_before = now.mono + host.wait.length;
         host.pace = record.pace;
+        host.walls = record.walls.clone();
+        host.walls.next_run();
         host.counts = record.counts;
         host.robots_status = record.robots_status.as_deref().map(Into::into);
         host.class = Arc::new(record.address_class.map_or_else(OnceLock::new, OnceLock::from));
@@ -315,6 +329,7 @@ impl Host {
             robots_status: self.robots_status.as_deref().map(Into::into),
             parked: self.parked.as_deref().map(Into::into),
             pace: self.pace,
+            walls: self.walls.clone(),
             counts: self.counts,
             queues: [self.queues[0].ends(), self.queues[1].ends(), self.queues[2].ends()],
             seen: self.seen.ends(),
@@ -364,13 +379,16 @@ impl Host {
     /// What settling a visit to it has to know.
     pub(crate) fn state(&self) -> HostState {
         let Self { pace, counts, gap, wait, not_before, .. } = *self;
-        HostState { pace, counts, gap, waited: wait, not_before }
+        HostState { pace, counts, gap, waited: wait, not_before, walls: self.walls.clone() }
     }
 
     /// Takes in what a visit changed. `before` is the state that its lease was given out with: where a robots.txt that lies at
     /// another host has raised the gap since, the longer one counts.
     pub(crate) fn change(&mut self, delta: HostDelta, before: &HostState) {
-        let HostDelta { pace, counts, gap, parked } = delta;
+        let HostDelta { pace, counts, gap, walls, parked } = delta;
+        if let Some(walls) = walls {
+            self.walls = walls;
+        }
         self.pace = pace.unwrap_or(self.pace);
         self.counts.add(&counts);
         let raised = Some(self.gap).filter(|raised| *raised != before.gap);

@@ -15,6 +15,7 @@ use crate::store::{StoreError, Tree};
 use crate::trap::Groups;
 use page::clock::{Boot, Now};
 use page::ids::HostId;
+use walls::Streak;
 
 /// Hosts in one block.
 pub(super) const BLOCK_OF_HOSTS: u32 = 64;
@@ -51,6 +52,13 @@ struct IdleResources {
     urls: Vec<QueuedUrl>,
 }
 
+/// The walls that a host of a block sent of late; only of those that did. They follow the resources.
+#[derive(Serialize, Deserialize)]
+struct IdleWalls {
+    id: u32,
+    walls: Streak,
+}
+
 /// The number of the block that holds a host.
 pub(super) fn block_of(id: HostId) -> u32 {
     id.0 / BLOCK_OF_HOSTS
@@ -62,11 +70,19 @@ pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
     let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, error))?;
     let (mut hosts, rest) = postcard::take_from_bytes::<Vec<IdleHost>>(&plain).map_err(bad)?;
     if !rest.is_empty() {
-        for resources in postcard::from_bytes::<Vec<IdleResources>>(rest).map_err(bad)? {
+        let (resources, rest) = postcard::take_from_bytes::<Vec<IdleResources>>(rest).map_err(bad)?;
+        for resources in resources {
             let IdleResources { id, ends, urls } = resources;
             if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
                 host.record.resources = ends;
                 host.resources = urls;
+            }
+        }
+        if !rest.is_empty() {
+            for IdleWalls { id, walls } in postcard::from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)? {
+                if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
+                    host.record.walls = walls;
+                }
             }
         }
     }
@@ -83,9 +99,15 @@ pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
         urls: host.resources.clone(),
     });
     let resources: Vec<_> = resources.collect();
+    let with_walls = hosts.iter().filter(|host| host.record.walls != Streak::default());
+    let walls: Vec<_> =
+        with_walls.map(|host| IdleWalls { id: host.id, walls: host.record.walls.clone() }).collect();
     let mut plain = postcard::to_stdvec(hosts).map_err(bad)?;
-    if !resources.is_empty() {
+    if !resources.is_empty() || !walls.is_empty() {
         plain = postcard::to_extend(&resources, plain).map_err(bad)?;
+    }
+    if !walls.is_empty() {
+        plain = postcard::to_extend(&walls, plain).map_err(bad)?;
     }
     Ok(crate::packed::pack(plain))
 }
@@ -125,6 +147,7 @@ impl IdleHost {
             host.last_end = self.ended.map(Duration::from_millis);
             host.wait = self.wait;
             host.gap = self.gap;
+            host.walls = self.record.walls.clone();
         }
         host.stored = StoredAs::Block;
         host

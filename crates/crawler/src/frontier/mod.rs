@@ -36,6 +36,7 @@ mod trap_tests;
 mod traps;
 mod waits;
 
+pub(crate) use self::host::WALLED;
 pub use self::host::{HostRecord, RobotsFetch};
 pub use self::item::{Finding, Marks, QueuedUrl};
 pub use self::lease::{

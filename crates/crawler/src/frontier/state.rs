@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use walls::Streak;
 
 #[cfg(test)]
 use crate::pace::DelayReason;
@@ -43,7 +44,7 @@ impl HostCounts {
 }
 
 /// A host as it was when a lease was given out, as a plain value: what settling the visit has to know of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostState {
     /// Failures and pushback in a row.
     pub pace: HostPace,
@@ -55,6 +56,8 @@ pub struct HostState {
     pub waited: Delay,
     /// When it was over (monotonic).
     pub not_before: Duration,
+    /// The walls that it sent of late.
+    pub walls: Streak,
 }
 
 impl HostState {
@@ -74,6 +77,8 @@ pub struct HostDelta {
     pub counts: HostCounts,
     /// The usual gap from now on, between two requests to it.
     pub gap: Option<Delay>,
+    /// The walls of late, from now on.
+    pub walls: Option<Streak>,
     /// The host is skipped for the rest of this process, for this reason; its URLs stay queued.
     pub parked: Option<String>,
 }
@@ -89,6 +94,7 @@ impl HostState {
             gap: nothing,
             waited: nothing,
             not_before: Duration::ZERO,
+            walls: Streak::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::Frontier;
-use super::host::FULL;
+use super::host::{FULL, WALLED};
 use super::hosts::Closed;
 use super::lease::Waiting;
 use super::priority::OpenQueues;
@@ -233,18 +233,28 @@ impl<S: Store> Frontier<S> {
         slots.count() as u64
     }
 
-    /// Why a host with URLs queued is skipped, if one is.
+    /// The limit because of which a host with URLs queued is skipped, if one is. A wall is none.
     pub fn parked_for(&mut self) -> Result<Option<String>, StoreError> {
         let waits = |host: &super::host::Host| host.leased.is_none() && host.queued() > 0;
+        let is_limit = |reason: &str| !reason.starts_with(WALLED);
         let in_memory = self.hosts.iter().filter(|(_, host)| waits(host));
-        if let Some(reason) = { in_memory }.find_map(|(_, host)| host.parked.as_deref()) {
+        let reason =
+            { in_memory }.filter_map(|(_, host)| host.parked.as_deref()).find(|reason| is_limit(reason));
+        if let Some(reason) = reason {
             return Ok(Some(reason.to_owned()));
         }
         let is_parked = |slot: &super::hosts::Slot| {
             slot.host().is_none() && (slot.parked || slot.full) && slot.queued > 0
         };
-        let id = self.hosts.slots().find(|(_, slot)| is_parked(slot)).map(|(id, _)| id);
-        id.map(|id| Ok(self.idle(id)?.parked())).transpose()
+        let idle: Vec<HostId> =
+            self.hosts.slots().filter(|(_, slot)| is_parked(slot)).map(|(id, _)| id).collect();
+        for id in idle {
+            let reason = self.idle(id)?.parked();
+            if is_limit(&reason) {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
     }
 
     /// True if something waits in a queue that is closed.

@@ -121,6 +121,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
         costly: settings.costly,
+        walls: settings.walls.action,
         wanted: wanted(settings),
         key,
         read_pool: ReadPool::default(),

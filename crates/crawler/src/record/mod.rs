@@ -24,6 +24,7 @@ mod stored;
 mod terms;
 mod uncommitted;
 mod unread_text;
+mod wall;
 mod withdrawal;
 mod withheld;
 mod words;
@@ -67,6 +68,7 @@ pub(crate) use self::unread_text::{
     WaitingPdf, clear_waiting_pdfs, has_unread_texts, pdf_outcome, waiting_pdfs, waiting_pdfs_after,
 };
 pub(crate) use self::unread_text::{clear_unread_texts, pdf_was_read, unread_text, unread_texts};
+pub use self::wall::Wall;
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 pub use self::words::{OtherWord, in_words, outcome_in_words};

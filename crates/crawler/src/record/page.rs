@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use meta::Effects;
 use meta::consent::{Claim, Consent, Purpose, Statement};
+use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use super::effects::EffectsTaken;
 use super::robots_evidence::RobotsEvidence;
-use super::{PageState, RobotsConsent};
+use super::{PageState, RobotsConsent, Wall};
 use page::ids::Via;
+use walls::Outcome;
 
 /// The place of the response in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,6 +244,9 @@ pub struct PageRecord {
     /// When its body was found to be lost, with the disk of a worker or in a power failure: it was queued again then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_at: Option<Timestamp>,
+    /// What was sent instead of the page, or looks as if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Wall>,
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
@@ -286,6 +291,43 @@ impl PageRecord {
         self.archived = false;
         self.lost_at = Some(at);
         true
+    }
+
+    /// What the response is: `page`, `redirect`, `error`, or the wall that it is for certain.
+    pub fn outcome(&self) -> &'static str {
+        let plain = match self.status {
+            _ if self.error.is_some() => Outcome::Error,
+            Some(status) if StatusClass::of(status).is_redirect() => Outcome::Redirect,
+            _ => Outcome::Page,
+        };
+        self.certain_wall().map_or(plain, |wall| wall.outcome).name()
+    }
+
+    /// Makes the response the wall that it was likely to be: no page, which keeps nothing that tells of one.
+    pub(crate) fn become_wall(&mut self) {
+        let Some(wall) = &mut self.wall else { return };
+        wall.likely = None;
+        if self.error.is_none() {
+            self.error = Some(wall.outcome.name().to_owned());
+        }
+        self.detail = Some(wall.in_words());
+        self.indexed = false;
+        self.followed = false;
+        self.digest = None;
+        self.simhash = None;
+        self.description = None;
+        self.keywords = None;
+        self.canonical = None;
+        self.duplicate_of = None;
+        self.about = About::default();
+        self.fields.clear();
+        self.validators.clear();
+        self.fresh_s = None;
+    }
+
+    /// What was sent instead of the page, for certain.
+    pub fn certain_wall(&self) -> Option<&Wall> {
+        self.wall.as_ref().filter(|wall| wall.is_certain())
     }
 
     /// Whether a part of the body may be missing.

@@ -96,6 +96,9 @@ fn state(report: &Report) -> Markup {
         Status::CompleteWithinLimits => {
             "Complete within limits: nothing remains but what a limit of the crawl keeps out."
         }
+        Status::CompleteExceptWalls => {
+            "Complete except walls: nothing remains but what sites keep out by challenges, refusals, sign-ins, or pages without content."
+        }
         Status::Incomplete => {
             "Incomplete: URLs or hosts remain that may be fetched, or reading one ended a process."
         }
@@ -238,7 +241,9 @@ fn hosts(report: &Report) -> Markup {
     html! {
         p {
             (quantity::count(summary.hosts_known, "host")) ": " (summary.hosts_complete) " complete, "
-            (summary.hosts_complete_within_limits) " complete within limits, " (summary.hosts_incomplete) " incomplete."
+            (summary.hosts_complete_within_limits) " complete within limits, "
+            @if summary.hosts_complete_except_walls > 0 { (summary.hosts_complete_except_walls) " complete except walls, " }
+            (summary.hosts_incomplete) " incomplete."
         }
         @if largest.len() > 1 {
             h3 { "Largest hosts by pages" }

@@ -220,6 +220,7 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                 (bars("Hosts by coverage", "Coverage", &[
                     Bar { label: html! { "complete" }, count: summary.hosts_complete },
                     Bar { label: html! { "complete within limits" }, count: summary.hosts_complete_within_limits },
+                    Bar { label: html! { "complete except walls" }, count: summary.hosts_complete_except_walls },
                     Bar { label: html! { "incomplete" }, count: summary.hosts_incomplete },
                 ]))
             }

@@ -7,9 +7,10 @@ use serde::Serialize;
 use super::SkippedRow;
 use super::moment::Moment;
 use crate::error_kind::ErrorKind;
-use crate::frontier::HostRecord;
+use crate::frontier::{HostRecord, WALLED};
 use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason, in_words};
 use page::quantity;
+use walls::Outcome;
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,6 +18,8 @@ use page::quantity;
 pub enum Status {
     /// URLs or hosts remain that may be fetched and weren't, reading a URL ended a process, or a seed can't be used.
     Incomplete,
+    /// Nothing remains but what walls keep out: challenges, refusals, sign-ins, shells.
+    CompleteExceptWalls,
     /// Nothing remains but what a limit of the crawl keeps out: a number of pages, a depth, the size of a body.
     CompleteWithinLimits,
     /// Every URL that was found, belongs to the crawl and may be fetched was fetched whole, or has a final reason on record.
@@ -28,6 +31,7 @@ impl Status {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Incomplete => "incomplete",
+            Self::CompleteExceptWalls => "complete_except_walls",
             Self::CompleteWithinLimits => "complete_within_limits",
             Self::Complete => "complete",
         }
@@ -36,6 +40,7 @@ impl Status {
     /// Its name for people.
     pub fn words(self) -> &'static str {
         match self {
+            Self::CompleteExceptWalls => "complete except walls",
             Self::CompleteWithinLimits => "complete within limits",
             _ => self.as_str(),
         }
@@ -47,6 +52,10 @@ impl Status {
 pub enum HostStatement {
     /// URLs remain, and the host was skipped.
     Skipped,
+    /// URLs remain, and the host sends walls: it was left alone.
+    Walled,
+    /// Nothing remains, and walls were sent instead of pages.
+    Walls,
     /// URLs remain, and the host asked for a pause, or is out of reach.
     Pausing,
     /// URLs remain, and a limit of the crawl was reached.
@@ -67,8 +76,10 @@ pub enum HostStatement {
 
 impl HostStatement {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Skipped,
+        Self::Walled,
+        Self::Walls,
         Self::Pausing,
         Self::Limited,
         Self::Stopped,
@@ -83,6 +94,7 @@ impl HostStatement {
     fn status(self) -> Status {
         match self {
             Self::Skipped | Self::Limited | Self::WithinLimits => Status::CompleteWithinLimits,
+            Self::Walled | Self::Walls => Status::CompleteExceptWalls,
             Self::Whole => Status::Complete,
             Self::Pausing | Self::Stopped | Self::Unended | Self::Remaining | Self::Crashed => {
                 Status::Incomplete
@@ -107,6 +119,8 @@ pub(super) struct HeldBack {
     limits: BTreeMap<String, u64>,
     /// URLs whose last visit failed.
     failed: u64,
+    /// Walls that were sent instead of pages, by what they are.
+    walls: BTreeMap<&'static str, u64>,
     /// Pages of which a part is missing, by the limit that cut them.
     cut: BTreeMap<&'static str, u64>,
     /// What else is to be known of the host, at most [`NOTES_LISTED`].
@@ -122,6 +136,11 @@ impl HeldBack {
     /// Counts a page of which `limit` kept a part out.
     pub(super) fn cut(&mut self, limit: &'static str) {
         *self.cut.entry(limit).or_default() += 1;
+    }
+
+    /// Counts a wall that was sent instead of a page.
+    pub(super) fn wall(&mut self, outcome: Outcome) {
+        *self.walls.entry(outcome.name()).or_default() += 1;
     }
 
     /// Counts a URL whose last visit failed.
@@ -198,6 +217,7 @@ fn waiting(record: &HostRecord, end: Option<&EndRecord>, remaining: u64) -> (Hos
     let remain = format!("{} {}", urls(remaining), if remaining == 1 { "remains" } else { "remain" });
     let limit = end.and_then(|end| end.limit.as_deref());
     match (&record.parked, end.map(|end| end.end.as_str()), limit) {
+        (Some(why), ..) if why.starts_with(WALLED) => (S::Walled, format!(" ({why}): {remain}")),
         (Some(why), ..) => (S::Skipped, format!(" ({why}): {remain}")),
         _ if record.wait_reason.is_pause() => {
             let until = Moment(record.next_at);
@@ -233,6 +253,11 @@ fn through(held: Option<&HeldBack>) -> (HostStatement, String) {
         0 => String::new(),
         failed => format!("; {} failed", urls(failed)),
     };
+    if let Some(walls) = held.map(|held| &held.walls).filter(|walls| !walls.is_empty()) {
+        let counts: Vec<String> =
+            walls.iter().map(|(name, count)| format!("{count} {}", in_words(name))).collect();
+        return (S::Walls, format!(" ({}): nothing else remains to be fetched{failed}", counts.join(", ")));
+    }
     let limits: BTreeMap<String, u64> =
         held.iter().flat_map(|held| &held.limits).map(|(name, count)| (in_words(name), *count)).collect();
     let cut: BTreeMap<&str, u64> =

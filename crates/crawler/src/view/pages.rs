@@ -171,6 +171,15 @@ row! {
         license: Vec<String> [detail],
         /// The price that a response names instead of the page: `crawler-price` with status 402 or another error.
         payment: Option<String> [null = "it names none", names, detail],
+        /// What the response is: `page`, `redirect`, `error`, or the wall that was sent instead of the page, for certain: `challenged`,
+        /// `refused`, `rate_limited`, `payment`, `login`, `consent`, `placeholder`, `shell` ([walls](walls.md)).
+        outcome: String [names],
+        /// The wall that a page or an error is likely to be.
+        suspect: Option<String> [null = "it looks like none", names],
+        /// Whose product the wall is.
+        vendor: Option<String> [null = "it isn't known, or it is no wall", names, detail],
+        /// What makes it a wall, or makes it look like one.
+        signal: Option<String> [null = "nothing does", names, detail],
     }
 }
 
@@ -324,6 +333,8 @@ fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
 pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
     let open = !record.is_withheld();
+    let outcome = record.outcome().to_owned();
+    let suspect = record.wall.as_ref().filter(|wall| !wall.is_certain()).map(|wall| wall.outcome.to_string());
     let searchable = record.is_searchable();
     let interval_days = record.interval().as_secs_f64() / 86_400.0;
     let warc = record.warc.filter(|_| open);
@@ -405,6 +416,10 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         searchable,
         license: record.license,
         payment: record.payment,
+        outcome,
+        suspect,
+        vendor: record.wall.as_ref().and_then(|wall| wall.vendor.clone()),
+        signal: record.wall.map(|wall| wall.signal),
     }
 }
 

@@ -71,6 +71,10 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// URLs that failed, by kind, as in table `errors`.
     pub errors: BTreeMap<String, u64>,
+    /// Walls that were sent instead of pages, by what they are, the most frequent first. They are among the URLs that failed.
+    pub walls: Vec<Counted>,
+    /// Pages and errors that look like walls: column `suspect` of table `pages`.
+    pub suspects: u64,
     /// Limits that were reached, by the name they have in `docs/limits.md`, the most frequent first.
     pub limits: Vec<Counted>,
     /// Pages that may be indexed.
@@ -105,6 +109,8 @@ pub struct Summary {
     pub hosts_complete: u64,
     /// Hosts of which nothing lacks but what a limit keeps out.
     pub hosts_complete_within_limits: u64,
+    /// Hosts of which nothing lacks but what walls keep out.
+    pub hosts_complete_except_walls: u64,
     /// Hosts of which more may be fetched.
     pub hosts_incomplete: u64,
     /// How the last run ended: `running` (or killed), `complete`, `limit`, `interrupted`, `forced`.
@@ -236,6 +242,8 @@ impl View {
             queued: 0,
             statuses: pages.statuses,
             errors: pages.errors,
+            walls: most_frequent(pages.walls),
+            suspects: pages.suspects,
             limits: Vec::new(),
             indexed: pages.indexed,
             noindex: pages.noindex,
@@ -252,6 +260,7 @@ impl View {
             hosts_known: 0,
             hosts_complete: 0,
             hosts_complete_within_limits: 0,
+            hosts_complete_except_walls: 0,
             hosts_incomplete: 0,
             end,
             hosts: Vec::new(),
@@ -330,6 +339,7 @@ impl View {
             match host.coverage {
                 Status::Complete => summary.hosts_complete += 1,
                 Status::CompleteWithinLimits => summary.hosts_complete_within_limits += 1,
+                Status::CompleteExceptWalls => summary.hosts_complete_except_walls += 1,
                 Status::Incomplete => summary.hosts_incomplete += 1,
             }
             listed.push(Listed(host));
@@ -409,6 +419,7 @@ pub(super) struct Plain {
     truncated: Option<IgnoredAny>,
     limits_hit: Vec<IgnoredAny>,
     unavailable_after: Option<IgnoredAny>,
+    wall: Option<IgnoredAny>,
     indexed: bool,
     withheld: bool,
     archived: bool,
@@ -422,7 +433,8 @@ impl Plain {
         let plain: Self = page.read()?;
         let has_limit = plain.truncated.is_some() || !plain.limits_hit.is_empty();
         let may_be_shown = plain.indexed && !plain.withheld && plain.unavailable_after.is_none();
-        Ok((may_be_shown && plain.error.is_none() && !has_limit).then_some(plain))
+        let is_sound = plain.error.is_none() && plain.wall.is_none();
+        Ok((may_be_shown && is_sound && !has_limit).then_some(plain))
     }
 
     /// A record that counts as the page's own does.
@@ -445,6 +457,8 @@ pub(super) struct Pages {
     noindex: u64,
     archived: u64,
     followed: u64,
+    walls: BTreeMap<String, u64>,
+    suspects: u64,
     /// URLs that they name and the ledger doesn't.
     not_listed: u64,
     /// What keeps parts of them back, and URLs that aren't stored.
@@ -462,6 +476,11 @@ impl Pages {
         self.not_listed += record.skipped_not_listed;
         let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
         self.followed += u64::from(record.followed && is_success);
+        let certain = record.certain_wall().map(|wall| wall.outcome);
+        if let Some(outcome) = certain {
+            *self.walls.entry(outcome.name().to_owned()).or_default() += 1;
+        }
+        self.suspects += u64::from(record.wall.is_some() && certain.is_none());
         let cut = cut_by(&record);
         if (cut.is_some() || record.error.is_some())
             && let Ok(url) = CrawlUrl::parse(&record.url)
@@ -472,6 +491,9 @@ impl Pages {
             }
             if record.error.is_some() {
                 held.fail();
+            }
+            if let Some(outcome) = certain {
+                held.wall(outcome);
             }
         }
         match record.error {
@@ -501,6 +523,9 @@ impl Summary {
             || runs
         {
             return Status::Incomplete;
+        }
+        if self.hosts_complete_except_walls > 0 {
+            return Status::CompleteExceptWalls;
         }
         let of_sitemaps = self.limits.iter().any(|limit| limit.what.starts_with("sitemap."));
         // Its host may be unknown: a budget of hosts leaves nothing else behind.

@@ -53,6 +53,8 @@ impl Summary {
             queued,
             statuses,
             errors,
+            walls,
+            suspects,
             limits,
             indexed,
             noindex,
@@ -69,6 +71,7 @@ impl Summary {
             hosts_known,
             hosts_complete,
             hosts_complete_within_limits,
+            hosts_complete_except_walls,
             hosts_incomplete,
             end,
             hosts,
@@ -90,6 +93,8 @@ impl Summary {
         for (kind, count) in errors {
             *self.errors.entry(kind).or_default() += count;
         }
+        self.walls = added(self.walls, walls);
+        self.suspects += suspects;
         self.limits = added(self.limits, limits);
         self.indexed += indexed;
         self.noindex += noindex;
@@ -111,6 +116,7 @@ impl Summary {
         self.hosts_known += hosts_known;
         self.hosts_complete += hosts_complete;
         self.hosts_complete_within_limits += hosts_complete_within_limits;
+        self.hosts_complete_except_walls += hosts_complete_except_walls;
         self.hosts_incomplete += hosts_incomplete;
         self.end = worse(self.end, end);
         let mut listed: Vec<Listed> = self.hosts.into_iter().chain(hosts).map(Listed).collect();

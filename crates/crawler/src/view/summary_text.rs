@@ -9,6 +9,7 @@ use super::json;
 use super::limits::in_words as limit_in_words;
 use super::moment::Moment;
 use super::summary::{HostState, HostSummary, Summary};
+use crate::record::in_words;
 use page::clean::{clean, clean_to};
 use page::quantity;
 
@@ -72,6 +73,22 @@ impl Summary {
             let count = urls(self.skipped_not_listed);
             page.line(&format!(
                 "  and {count} more that no table lists (column skipped_not_listed of pages)"
+            ))?;
+        }
+        if !self.walls.is_empty() {
+            let walls = self
+                .walls
+                .iter()
+                .map(|Counted { what, count }| Counted { what: in_words(what), count: *count });
+            page.counts(
+                "Walls sent instead of pages (columns outcome, vendor and signal of pages)",
+                &walls.collect::<Vec<_>>(),
+            )?;
+        }
+        if self.suspects > 0 {
+            page.line(&format!(
+                "  {} may be walls (column suspect of pages)",
+                quantity::count(self.suspects, "response")
             ))?;
         }
         if !self.limits.is_empty() {
@@ -220,8 +237,12 @@ impl Summary {
 
     fn completeness(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         let (complete, bounded) = (self.hosts_complete, self.hosts_complete_within_limits);
+        let walled = match self.hosts_complete_except_walls {
+            0 => String::new(),
+            walled => format!("{walled} complete except walls, "),
+        };
         page.title(&format!(
-            "Coverage: {} complete, {bounded} complete within limits, {} incomplete",
+            "Coverage: {} complete, {bounded} complete within limits, {walled}{} incomplete",
             quantity::count(complete, "host"),
             self.hosts_incomplete
         ))?;

@@ -7,6 +7,7 @@ use meta::consent::{Purpose, page_statements};
 use meta::{DirectiveSource, Directives, Refresh, Source, SourceKind, Warning};
 use robots::StatusClass;
 use url::Url;
+use walls::Asked;
 
 use super::found::{
     found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
@@ -17,12 +18,14 @@ use super::rules::PageRules;
 use super::text_marks::{bytes_mark, style_sheet_mark, text_marks};
 use super::visited::Visited;
 use super::{Requested, revisit};
+use crate::config::Walls;
 use crate::consent::SiteStatements;
 use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
-    About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, price,
+    About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, Wall, price,
 };
+use crate::wall;
 use crate::warc::{self, Encoded, Exchange};
 use page::clean::{lines_without_controls, without_controls};
 use page::extract::{
@@ -53,7 +56,7 @@ pub(super) fn read(
 ) -> Visited {
     let PageContext { url, item, robots, noindex, said, previous } = page;
     // Parsed once: what reads the page resolves references against it.
-    let (url, base) = (&url, &url.to_url());
+    let (url, base, fingerprint) = (&url, &url.to_url(), url.fingerprint(&rules.key));
     let class = StatusClass::of(response.status);
     let ok = class.is_success();
     let mut document = Document::of(response.lines(), &response.body);
@@ -89,6 +92,15 @@ pub(super) fn read(
     let store_text = store_text && class != StatusClass::Partial;
 
     let is_read = rules.index && ok && store_text && is_searchable && lie.is_none();
+    let asked = if item.is_resource() { Asked::Resource } else { Asked::Page };
+    let verdict = (rules.walls == Walls::Count).then(|| wall::verdict(url, asked, response)).flatten();
+    let wall = verdict.as_ref().and_then(Wall::of);
+    let certain = wall.as_ref().filter(|wall| wall.is_certain());
+    let is_wall = certain.is_some();
+    // What says nothing of the page isn't read as one. Of a shell, which is the page without its content, the directives hold.
+    let hides_page = certain.is_some_and(Wall::hides_page);
+
+    let is_read = is_read && !is_wall;
     let (text, is_text_cut) = if is_read {
         text(rules, base, response, &document, html.as_mut(), store_body)
     } else {
@@ -99,7 +111,7 @@ pub(super) fn read(
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
     let redirect = redirect.map(|target| target.map_err(|text| kept.reference(&text)));
-    if let Some(target) = &redirect {
+    if let Some(target) = redirect.as_ref().filter(|_| !is_wall) {
         links.push(redirect_link(rules, target, item.is_resource()));
     }
     let mut unlisted = 0;
@@ -110,7 +122,7 @@ pub(super) fn read(
     if let Some(page) = &html {
         directives.warnings.extend(rel_warning(&page.links));
     }
-    if ok {
+    if ok && !is_wall {
         let imageindex = directives.imageindex;
         let of_page = html.as_mut().map_or(sheet, |page| std::mem::take(&mut page.links));
         links.reserve(of_page.len());
@@ -122,7 +134,7 @@ pub(super) fn read(
             unlisted = listed.count() as u64;
         }
     }
-    if ok && (store_text || enqueue_links) {
+    if ok && !is_wall && (store_text || enqueue_links) {
         let more = refresh_links(rules, base, &headers, enqueue_links, &links, &mut kept);
         links.extend(more);
     }
@@ -132,7 +144,7 @@ pub(super) fn read(
     let warc =
         (rules.archive && store_text && store_body && is_archived).then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
-        Some(_) if ok && store_text && !rules.selectors.is_empty() => {
+        Some(_) if ok && store_text && !is_wall && !rules.selectors.is_empty() => {
             select(rules, base, response, &document)
         }
         _ => (BTreeMap::new(), None),
@@ -140,22 +152,32 @@ pub(super) fn read(
 
     let stored = html.as_ref().filter(|_| ok && store_text);
     let about = match stored {
-        Some(page) => about(&directives, page, base, &mut kept),
-        None => About { document_state: directives.document_state, ..About::default() },
+        Some(page) if !hides_page => about(&directives, page, base, &mut kept),
+        _ if hides_page => About::default(),
+        _ => About { document_state: directives.document_state, ..About::default() },
     };
-    let marks = html.as_ref().filter(|_| ok).map(|_| text_marks(&response.body));
+    let marks = html.as_ref().filter(|_| ok && !is_wall).map(|_| text_marks(&response.body));
     let Directives { because, warnings, description, keywords, .. } = &directives;
+    // A wall's directives restrict what is stored of it, and are no word of the page's.
+    let is_restricted = !store_text || !store_body;
+    let (because, warnings): (&[_], &[_]) = match hides_page {
+        true if is_restricted => (because, &[]),
+        true => (&[], &[]),
+        false => (because, warnings),
+    };
     let mut record = PageRecord {
         v: 1,
         url: url.to_string(),
         status: Some(response.status),
         error: match lie {
+            _ if certain.is_some() && !class.is_error() => certain.map(|wall| wall.outcome.name().to_owned()),
             Some(_) => Some("mime".to_owned()),
             None if class.is_redirect() && redirect.is_none() => Some(NO_LOCATION.to_owned()),
             None => (class.is_error() || class == StatusClass::NotModified && previous.is_none())
                 .then(|| format!("http_{}", response.status)),
         },
         detail: match lie {
+            _ if let Some(wall) = certain => Some(wall.in_words()),
             Some(found) => Some(kept.header(&format!("sent as {}, but it is {found}", document.computed))),
             None => particulars(response).map(str::to_owned),
         },
@@ -164,8 +186,8 @@ pub(super) fn read(
         title: stored
             .and_then(|page| page.title.as_deref())
             .map(|title| without_controls(title).into_owned()),
-        description: stored.and_then(|_| kept.description(description.as_deref())),
-        keywords: stored.and_then(|_| kept.keywords(keywords)),
+        description: stored.filter(|_| !hides_page).and_then(|_| kept.description(description.as_deref())),
+        keywords: stored.filter(|_| !hides_page).and_then(|_| kept.keywords(keywords)),
         language: stored
             .and_then(|page| page.language.as_deref().or(directives.language.as_deref()))
             .map(|language| without_controls(language).into_owned()),
@@ -176,15 +198,16 @@ pub(super) fn read(
             .unwrap_or(u64::MAX),
         bytes: response.body.len() as u64,
         wire_bytes: response.wire_body.len() as u64,
-        digest: store_text.then(|| crate::record::robots::digest(&response.body)),
+        digest: (store_text && !is_wall).then(|| crate::record::robots::digest(&response.body)),
         truncated: response.truncated.map(|why| why.as_str().to_owned()),
-        directives: because.clone(),
+        directives: because.to_vec(),
         directive_warnings: warnings.iter().map(|warning| warned(warning, because, store_text)).collect(),
-        indexed: ok && store_text && lie.is_none(),
+        indexed: ok && store_text && lie.is_none() && !is_wall,
         archived: warc.is_some(),
-        followed: enqueue_links,
+        followed: enqueue_links && !is_wall,
         withheld: !store_text,
         canonical: stored
+            .filter(|_| !hides_page)
             .and_then(|page| {
                 page.canonical.as_ref().map(CrawlUrl::as_str).or(directives.canonical.as_deref())
             })
@@ -197,7 +220,7 @@ pub(super) fn read(
         robots,
         warc: None,
         fields,
-        validators: validators(response, &mut kept),
+        validators: if is_wall { BTreeMap::new() } else { validators(response, &mut kept) },
         limits_hit: Vec::new(),
         consent_more: 0,
         skipped_not_listed: 0,
@@ -231,11 +254,12 @@ pub(super) fn read(
         duplicate_of: None,
         withdrawn: None,
         simhash: marks.and_then(|marks| marks.simhash).filter(|_| store_text),
-        fresh_s: freshness(response, at),
+        fresh_s: freshness(response, at).filter(|_| !is_wall),
         first_at: None,
         history: Vec::new(),
         unchanged: Vec::new(),
         resource: item.is_resource(),
+        wall: wall.clone(),
         forgotten: false,
         lost_at: None,
     };
@@ -254,6 +278,7 @@ pub(super) fn read(
     let status = Some(response.status);
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
     let visited = Visited {
+        page: fingerprint,
         record,
         links,
         warc,
@@ -263,11 +288,13 @@ pub(super) fn read(
         withdrawn: Vec::new(),
         mark: match (marks, ok) {
             (Some(marks), _) => Some(marks.mark),
+            _ if is_wall => None,
             (None, true) if is_sheet => Some(style_sheet_mark(&response.body)),
             (None, true) if !item.is_resource() => Some(bytes_mark(&response.body)),
             (None, _) => None,
         },
         effects,
+        verdict,
         denials,
         encoded: None,
         growth: Growth::of(response.sent_bytes()),

@@ -6,7 +6,7 @@ use robots::StatusClass;
 
 use super::visited::Visited;
 use crate::consent::SiteStatements;
-use crate::record::{Archived, EffectsTaken, PageRecord, PageState, Withdrawn};
+use crate::record::{Archived, EffectsTaken, PageRecord, PageState, Wall, Withdrawn};
 use crate::warc::Location;
 
 /// Header fields that make the request conditional.
@@ -68,7 +68,8 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let is_unchanged = class == StatusClass::NotModified;
     let is_part = record.has_lost_end() && !previous.has_lost_end() && previous.holds_content();
     let says_of_it = is_unchanged || is_part;
-    if says_of_it || class.says_nothing() {
+    let is_wall = record.certain_wall().is_some_and(Wall::hides_page);
+    if says_of_it || class.says_nothing() || is_wall {
         // Only what restricts further is taken over from such an answer.
         let mut kept = PageRecord { visits_before, robots: record.robots.clone(), ..previous };
         let before = PageState::of(&kept);

@@ -3,6 +3,7 @@
 use meta::consent::Policy;
 
 use super::read_pool::ReadPool;
+use crate::config::Walls;
 use crate::costly::CostlySettings;
 use crate::suspects::{self, Noted, Suspects};
 use crate::wanted::Wanted;
@@ -38,6 +39,8 @@ pub struct PageRules {
     pub resources: bool,
     /// What is stripped from the URLs of links and redirects.
     pub costly: CostlySettings,
+    /// Whether walls are told from pages.
+    pub walls: Walls,
     /// Which responses are read, by their heads.
     pub wanted: Wanted,
     /// The crawl's fingerprint key.

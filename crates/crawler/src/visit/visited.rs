@@ -1,6 +1,7 @@
 //! A response, read.
 
 use meta::Effects;
+use walls::Verdict;
 
 use super::found::FoundLink;
 use super::growth::Growth;
@@ -9,6 +10,7 @@ use crate::packed::pack;
 use crate::record::{Archived, PageRecord};
 use crate::warc::Encoded;
 use page::extract::MainText;
+use page::url::Fingerprint;
 
 /// Bytes that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
 /// queued, with its evidence and the unused capacity of a growing list of entries.
@@ -17,6 +19,8 @@ const LINK: usize = 2_000;
 /// A response, read.
 #[derive(Debug)]
 pub struct Visited {
+    /// The fingerprint of its URL.
+    pub page: Fingerprint,
     /// The record, without its place in the archive.
     pub record: PageRecord,
     /// The links, a redirect's target among them.
@@ -35,6 +39,8 @@ pub struct Visited {
     pub mark: Option<u32>,
     /// What may be done with the page, and what forbids the rest.
     pub effects: Effects,
+    /// What the response is; none of one that says nothing new, or where walls are treated as pages. Never stored.
+    pub verdict: Option<Verdict>,
     /// What is denied by lines of robots.txt and statements of the page, in words. Never stored with it.
     pub denials: Option<String>,
     /// Bytes of record and links as they are stored, about, once they were counted.
@@ -67,6 +73,15 @@ impl Visited {
 }
 
 impl Visited {
+    /// Makes it the wall that it was likely to be: nothing of it is used, and what is archived of it stays as evidence.
+    pub fn become_wall(&mut self) {
+        self.record.become_wall();
+        self.record.links_out = 0;
+        self.links.clear();
+        self.text = None;
+        self.mark = None;
+    }
+
     /// Takes the largest texts out of a record that takes more than half of what the page may add. `encoded`: its bytes before it is
     /// compressed.
     fn lighten(&mut self, encoded: usize) {
@@ -131,6 +146,7 @@ mod tests {
         let status = record.status;
         let (withdrawn, mark, denials) = (Vec::new(), None, None);
         Visited {
+            page: Fingerprint(0),
             record,
             links,
             warc: None,
@@ -140,6 +156,7 @@ mod tests {
             withdrawn,
             mark,
             effects: Effects::default(),
+            verdict: None,
             denials,
             encoded: None,
             growth: Growth::of(0),

@@ -14,6 +14,8 @@ use super::scenes::Scene;
 enum Way {
     /// Another run with other settings, of the same web.
     Resume(Box<Settings>),
+    /// Another run with other settings, of a web that has changed.
+    ResumeOn(Box<Settings>, Web),
     /// Another run that fetches everything again, of a web that has changed.
     Revisit(Box<Settings>, Web),
     /// Another crawl.
@@ -85,6 +87,19 @@ fn open(web: &Web, url: &str) -> Web {
         site.robots.later.clear();
     }
     web
+}
+
+/// Has a web send its pages instead of walls.
+fn admit(web: &mut Web) {
+    let is_wall = |resource: &whole_program::simweb::Resource| matches!(resource.kind, Kind::Other(_));
+    let hosts: Vec<String> = web.sites.keys().cloned().collect();
+    for host in hosts {
+        let walls = web.sites[&host].resources.iter().filter(|(_, resource)| is_wall(resource));
+        let urls: Vec<String> = walls.map(|(path, _)| format!("http://{host}{path}")).collect();
+        for url in urls {
+            page(web, &url);
+        }
+    }
 }
 
 /// A settings value that a key of `crawl.toml` names, as high as it goes.
@@ -209,6 +224,8 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
         Advice::LongerCrawlDelay => {
             Way::Resume(with(&|settings| settings.pace.max_crawl_delay = Duration::from_hours(1)))
         }
+        Advice::Admission => Way::Revisit(settings(), changed(&admit)),
+        Advice::HostAdmission => Way::ResumeOn(settings(), changed(&admit)),
         Advice::SeeTarget | Advice::SameBody => Way::Look,
         Advice::WithoutWithdrawal | Advice::WithoutDirective => {
             Way::Revisit(settings(), changed(&|web| page(web, url).directives.clear()))
@@ -288,6 +305,12 @@ pub(crate) async fn follow(
             copy.run().await;
             explain(&copy, &url)
         }
+        Way::ResumeOn(settings, web) => {
+            let mut copy = scene.copied(&web);
+            copy.crawl.base = *settings;
+            copy.run().await;
+            explain(&copy, &url)
+        }
         Way::Revisit(mut settings, web) => {
             lift(&mut settings, words);
             let mut copy = scene.copied(&web);
@@ -308,11 +331,15 @@ pub(crate) async fn follow(
         }
     };
     let is_done = match advice {
-        Advice::Continue | Advice::HigherLimit | Advice::RobotsResponse | Advice::UsableRobots => {
+        Advice::Continue | Advice::HigherLimit | Advice::RobotsResponse => {
             !matches!(after.fate, Fate::Queued | Fate::Parked)
         }
+        // A limit of the crawl may end it before the URL's turn.
+        Advice::UsableRobots => !after.statements.contains(&Statement::QueuedUnreachable),
         Advice::MorePagesOfHost | Advice::LongerCrawlDelay => after.fate != Fate::Parked,
-        Advice::PageHere | Advice::Response => after.fate == Fate::Fetched,
+        Advice::PageHere | Advice::Response | Advice::Admission | Advice::HostAdmission => {
+            after.fate == Fate::Fetched
+        }
         Advice::WithoutDirective | Advice::WithoutWithdrawal => {
             after.page.as_ref().is_some_and(|page| page.indexed && page.followed)
         }

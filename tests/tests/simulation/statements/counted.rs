@@ -145,6 +145,7 @@ pub(crate) fn coverage(
     let counted = [
         (Status::Complete, summary.hosts_complete),
         (Status::CompleteWithinLimits, summary.hosts_complete_within_limits),
+        (Status::CompleteExceptWalls, summary.hosts_complete_except_walls),
         (Status::Incomplete, summary.hosts_incomplete),
     ];
     for (status, count) in counted {
@@ -195,6 +196,19 @@ fn sentence(host: &HostSummary, summary: &Summary, tables: &Tables) -> Option<St
     let crashed = tables.errors.values().filter(of_host).filter(|row| text(row, "kind") == "crashed").count();
     let expected = match host.statement {
         S::Skipped => format!("complete within limits ({}): {remain}", text(row, "parked")),
+        S::Walled => format!("complete except walls ({}): {remain}", text(row, "parked")),
+        S::Walls => {
+            let mut walls: BTreeMap<&str, usize> = BTreeMap::new();
+            let not_walls = ["page", "redirect", "error"];
+            let outcomes = tables.pages.values().filter(of_host).map(|row| text(row, "outcome"));
+            for outcome in outcomes.filter(|outcome| !not_walls.contains(outcome)) {
+                *walls.entry(outcome).or_default() += 1;
+            }
+            let walls: Vec<String> =
+                walls.iter().map(|(what, count)| format!("{count} {}", what.replace('_', " "))).collect();
+            let walls = walls.join(", ");
+            format!("complete except walls ({walls}): nothing else remains to be fetched{failed}")
+        }
         S::Pausing => {
             let (why, until) = (text(row, "wait_reason"), text(row, "next_at"));
             format!("incomplete: {remain}, {why} until {until}{robots}")

@@ -303,6 +303,13 @@ impl<'a> Judge<'a> {
         });
         let is_so = lines.is_empty() || lines.contains(&quoted);
         self.check(is_so, || format!("{quoted:?} decides, and by the site one of {lines:?}"));
+        if quoted.is_empty() && matches!(form, Some(RobotsForm::Star | RobotsForm::Named)) {
+            let why = |(rules, _): &(&Rules, _)| {
+                if rules.lines.is_empty() { "group without rules" } else { "no rule matches" }.to_owned()
+            };
+            let all: Vec<String> = versions.iter().map(why).collect();
+            self.says_one_of(&all);
+        }
     }
 
     /// Whether it lies in the scope, by the seeds.
@@ -493,6 +500,13 @@ impl<'a> Judge<'a> {
                 }
                 let allowed = self.allowed_by_site().filter(|_| self.known.is_same_web);
                 self.check(allowed != Some(false), || "its site denies it".to_owned());
+                let says = |kind| self.story.statements.contains(&kind);
+                let said = (says(S::Walled), says(S::Suspect));
+                if self.known.is_same_web {
+                    let sent = self.wall_sent();
+                    let expected = (sent == Some("certain"), sent == Some("likely"));
+                    self.check(said == expected, || format!("the site sends {sent:?}"));
+                }
             }
             S::Effects => {
                 for (column, word) in
@@ -682,6 +696,31 @@ impl<'a> Judge<'a> {
                 self.check(row.is_some(), || "no row of table errors has it".to_owned());
                 self.says(row.map(|row| text(row, "detail")).unwrap_or_default());
             }
+            S::Walled => {
+                let row = tables.pages.get(self.url);
+                let outcome = row.map(|row| text(row, "outcome")).unwrap_or_default().replace('_', " ");
+                let is_sent = self.wall_sent();
+                self.check(is_sent == Some("certain"), || format!("the site sends {is_sent:?}"));
+                self.says(&format!("it isn't the page: {outcome}"));
+                self.says(row.map(|row| text(row, "signal")).unwrap_or_default());
+                self.check(
+                    self.story.page.as_ref().is_some_and(|page| !page.indexed && !page.followed),
+                    || "it is indexed or followed".to_owned(),
+                );
+            }
+            S::Suspect => {
+                let row = tables.pages.get(self.url);
+                let suspect = row.map(|row| text(row, "suspect")).unwrap_or_default();
+                let is_sent = self.wall_sent();
+                self.check(is_sent == Some("likely"), || format!("the site sends {is_sent:?}"));
+                self.says(&format!("it looks like a wall, and was taken for a page: {suspect} ("));
+            }
+            S::WalledHost => {
+                let parked = tables.queue.get(self.url).map(|row| text(row, "parked")).unwrap_or_default();
+                let wall = parked.strip_prefix("wall: ").unwrap_or_default();
+                self.check(!wall.is_empty(), || format!("its host is skipped for {parked:?}"));
+                self.says(&format!("its host sends no pages ({wall})"));
+            }
             S::LinkGone => {
                 let via = self.story.skip.as_ref().and_then(|skip| skip.via.as_deref()).unwrap_or_default();
                 self.check(self.lacks_link(via, self.url), || format!("{via} links to it"));
@@ -723,6 +762,13 @@ impl<'a> Judge<'a> {
                 self.says(&format!("Normalised to {} (costly.session). ", self.url));
             }
         }
+    }
+
+    /// Whether the site sends a wall at this URL, by its path.
+    fn wall_sent(&self) -> Option<&'static str> {
+        let (_, path) = Web::split(self.url);
+        let kinds = [("/wall", "certain"), ("/likely", "likely")];
+        kinds.into_iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, kind)| kind)
     }
 
     fn robots_row(&self) -> Option<&'a Value> {

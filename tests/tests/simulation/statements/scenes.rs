@@ -232,6 +232,7 @@ pub(crate) async fn made(heard: &mut Heard) {
     unread(heard).await;
     same_body(heard).await;
     removed(heard).await;
+    walled(heard).await;
     heard.follow_up().await;
 }
 
@@ -299,6 +300,37 @@ async fn picture(heard: &mut Heard) {
     let scene = Scene::new(&web_of(vec![seed("/", &["/page"]), page, picture], "/"), all);
     scene.run().await;
     heard.judge("picture", &scene, true, None);
+}
+
+/// Walls in place of pages: some that change nothing for the host, and then four in a row.
+async fn walled(heard: &mut Heard) {
+    let challenge = "<title>Just a moment...</title><script>window._cf_chl_opt={};</script>";
+    let shell = "<title>Shop</title><div id=app></div><script src=/m.js></script>";
+    let likely = "<title>Checking your browser</title><p>Please wait.</p>";
+    let sent = |path: &str, body: &str| {
+        let kind = Kind::Other(Content { content_type: "text/html", body: body.to_owned() });
+        (path.to_owned(), Resource { failures: Vec::new(), kind })
+    };
+    let in_a_row = ["/wall/2", "/wall/3", "/wall/4", "/wall/5", "/wall/6", "/wall/7"];
+    let first = ["/wall/1", "/page/1", "/wall/shell", "/likely/1", "/page/2"];
+    let mut resources = vec![seed("/", &[&first[..], &in_a_row].concat())];
+    resources.extend([page_at("/page/1", &[]), page_at("/page/2", &[])]);
+    resources.extend([sent("/wall/1", challenge), sent("/wall/shell", shell), sent("/likely/1", likely)]);
+    resources.extend(in_a_row.map(|path| sent(path, challenge)));
+    let mut patient = settings();
+    patient.pace.max_wait = Duration::from_hours(2);
+    let mut scene = Scene::new(&web_of(resources, "/"), patient);
+    scene.run().await;
+    heard.judge("walled", &scene, true, None);
+    // Nothing but a wall is missing.
+    let resources = vec![seed("/", &["/wall/1"]), sent("/wall/1", challenge)];
+    let one = Scene::new(&web_of(resources, "/"), settings());
+    one.run().await;
+    heard.judge("one wall", &one, true, None);
+    // The next run tries one first.
+    scene.crawl.base = settings();
+    scene.run().await;
+    heard.judge("walled, tried again", &scene, true, None);
 }
 
 /// Faults of the client, and a page that doesn't arrive whole.

@@ -1,6 +1,7 @@
 //! Records that don't fit together, and those that a repair lost.
 
 use super::*;
+use crate::record::Wall;
 
 #[test]
 fn inconsistent_records_are_reported() {
@@ -93,6 +94,17 @@ fn content_that_was_stored_unread_is_reported() {
     for body in [&late, "%PDF-1.7", utf_16] {
         assert_eq!(broken_by(|r| r.pages[1].2 = Some(body.to_owned())), ["archived_words"], "{}", &body[..8]);
     }
+}
+
+#[test]
+fn a_wall_that_is_used_as_a_page_is_reported() {
+    let wall = |likely| {
+        let signal = "cf-mitigated: challenge".to_owned();
+        Some(Wall { outcome: walls::Outcome::Challenged, vendor: None, signal, likely })
+    };
+    assert_eq!(broken_by(|r| r.pages[1].0.wall = wall(None)), ["walls"]);
+    // One that only looks like a wall is a page.
+    assert_eq!(broken_by(|r| r.pages[1].0.wall = wall(Some(7))), Vec::<&str>::new());
 }
 
 #[test]

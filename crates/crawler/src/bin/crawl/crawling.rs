@@ -235,7 +235,7 @@ fn code(finished: &Finished) -> i32 {
         End::Complete => match status(finished) {
             Status::Complete => exit::COMPLETE,
             Status::CompleteWithinLimits => exit::LIMIT,
-            Status::Incomplete => exit::REMAINING,
+            Status::CompleteExceptWalls | Status::Incomplete => exit::REMAINING,
         },
     }
 }
@@ -337,7 +337,8 @@ fn print_incomplete(account: &view::Summary, out: &mut impl Write) -> io::Result
     for host in lacking.take(HOSTS_NAMED) {
         writeln!(out, "  {} is {}", clean(&host.host), clean(&host.because))?;
     }
-    let lacking = account.hosts_incomplete + account.hosts_complete_within_limits;
+    let lacking =
+        account.hosts_incomplete + account.hosts_complete_except_walls + account.hosts_complete_within_limits;
     match lacking.saturating_sub(HOSTS_NAMED as u64) {
         0 => {}
         more => writeln!(out, "  ... and {more} more not complete")?,

@@ -64,6 +64,9 @@ pub(crate) struct AdjustableArgs {
     /// Where a page's resources may be, besides the hosts that are crawled: its own host, its domain, or any host [default: host]
     #[arg(long, value_name = "HOSTS", value_parser = ["host", "domain", "any"], help_heading = "Scope")]
     resource_hosts: Option<String>,
+    /// Challenges, refusals and sign-ins sent instead of pages: count them as walls, or keep them as pages [default: count]
+    #[arg(long, value_name = "ACTION", value_parser = ["count", "keep"], help_heading = "Scope")]
+    walls: Option<String>,
     /// When a seed redirects to another site, crawl that site too, and not only the page it redirects to [default: false]
     #[arg(long, help_heading = "Scope")]
     follow_moved_seeds: bool,
@@ -124,6 +127,7 @@ impl AdjustableArgs {
             ("ledger.level", &self.ledger),
             ("scope.mode", &self.scope),
             ("scope.resource_hosts", &self.resource_hosts),
+            ("walls.action", &self.walls),
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),

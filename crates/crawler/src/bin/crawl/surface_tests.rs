@@ -113,6 +113,7 @@ fn every_option_reaches_its_setting() {
             "scope.mode" => (Some("prefix"), "prefix"),
             "scope.resource_hosts" => (Some("domain"), "domain"),
             "scope.types" => (Some("text/*"), "text/*"),
+            "walls.action" => (Some("keep"), "keep"),
             "ledger.level" => (Some("full"), "full"),
             "scope.include" | "scope.exclude" => (Some("^a b$"), "^a b$"),
             "fetch.resolve" => (Some("a.test:127.0.0.1:80"), "a.test:127.0.0.1:80"),

@@ -31,7 +31,7 @@ use crate::record::{
 use crate::robots_cache::Entry;
 use crate::visit::{Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, UnwantedAnswer, Visited};
 use ::page::clock::Now;
-use ::page::url::CrawlUrl;
+use ::page::url::{CrawlUrl, Fingerprint};
 
 /// The settings that settling depends on.
 #[derive(Debug, Clone)]
@@ -139,8 +139,8 @@ pub(super) enum FollowUp {
         event: Event,
         again: bool,
     },
-    /// A page, to be stored, with its links to be judged; and why its redirect isn't followed.
-    Page(Box<Visited>, Option<LinkOutcome>),
+    /// A page, to be stored, with its links to be judged; why its redirect isn't followed; and the pages before it that turn out to be walls.
+    Page(Box<Visited>, Option<LinkOutcome>, Vec<Fingerprint>),
     /// The record of a URL that failed.
     Failed(Box<PageRecord>),
 }

@@ -6,9 +6,14 @@ use robots::StatusClass;
 
 use super::{FollowUp, Place, Settled, Settling};
 use crate::config::LedgerLevel;
-use crate::frontier::Work;
-use crate::record::{Decided, Decision, EffectsTaken, Evidence, Layer, PageRecord, PlainReason, Reason};
+use crate::frontier::{WALLED, Work};
+use crate::pace::{Delay, DelayReason};
+use crate::record::{
+    Decided, Decision, EffectsTaken, Evidence, Layer, PageRecord, PlainReason, Reason, Wall,
+};
 use crate::visit::Visited;
+use page::url::Fingerprint;
+use walls::{Decision as Walled, Outcome, Verdict};
 
 impl Settling<'_> {
     /// A response came, and was read.
@@ -17,7 +22,11 @@ impl Settling<'_> {
         let status = visited.status.unwrap_or_default();
         let class = StatusClass::of(status);
         self.pause_after(status);
+        // A wall isn't asked again: the next request would meet it too. What asks to come back later is.
+        let is_wall = |verdict: &Verdict| verdict.is_certain() && verdict.outcome != Outcome::RateLimited;
+        let is_wall = visited.verdict.as_ref().is_some_and(is_wall);
         if class.may_pass()
+            && !is_wall
             && let Some(again) = self.again(item)
         {
             let evidence = Evidence { robots: Some(visited.record.robots), ..Evidence::default() };
@@ -27,6 +36,7 @@ impl Settling<'_> {
             self.decided(Decided::Retry, Layer::Fetch, PlainReason::Status, evidence);
             return self.end(Place::Again(again), FollowUp::Nothing);
         }
+        let earlier = self.observe_walls(&mut visited);
         self.leave_duplicate(&mut visited);
         self.enter_page(&visited);
         if let Some(outcome) = self.facts.redirect {
@@ -38,7 +48,35 @@ impl Settling<'_> {
             self.park_full(most);
         }
         let refused = self.facts.redirect;
-        self.end(Place::Done, FollowUp::Page(visited, refused))
+        self.end(Place::Done, FollowUp::Page(visited, refused, earlier))
+    }
+
+    /// Counts a wall, or a page that ends a row of them: the host pauses, or is left alone until the next run. Returns the pages whose
+    /// answers before this one become walls with it.
+    fn observe_walls(&mut self, visited: &mut Visited) -> Vec<Fingerprint> {
+        let Some(verdict) = &visited.verdict else { return Vec::new() };
+        let words = Wall::of(verdict).as_ref().map(Wall::in_words).unwrap_or_default();
+        let before = &self.lease.state.walls;
+        let mut walls = before.clone();
+        let Walled { pause, end, now_certain, earlier } = walls.observe(verdict, visited.page.0);
+        if walls != *before {
+            self.host.walls = Some(walls);
+        }
+        if now_certain.is_some() {
+            visited.become_wall();
+        }
+        if let Some(length) = pause {
+            let pause = Delay { length, why: DelayReason::Wall };
+            self.soon = true;
+            self.decided(Decided::Paused, Layer::Pace, pause.why, Evidence::from(pause).with_words(&words));
+            self.gap = self.gap.or_later(self.ended(), pause);
+        }
+        if end.is_some() {
+            self.soon = true;
+            self.host.parked = Some(format!("{WALLED}{words}"));
+            self.decided(Decided::Parked, Layer::Fetch, DelayReason::Wall, Evidence::from(words));
+        }
+        earlier.into_iter().map(Fingerprint).collect()
     }
 
     /// Leaves the body of a duplicate out of the archive, where the page that it names as the original is in there already.
@@ -101,6 +139,14 @@ impl Settling<'_> {
         };
         let entry = self.about(Decided::Fetched, Layer::Fetch, Reason::Http(status), evidence);
         self.enter(entry, false);
+        let wall = visited.verdict.as_ref().and_then(Wall::of).filter(Wall::is_certain);
+        let wall = wall.as_ref().or(record.certain_wall());
+        if let Some(wall) = wall {
+            let words = wall.in_words();
+            let entry = self.about(Decided::NotIndexed, Layer::Fetch, DelayReason::Wall, words.into());
+            self.enter(entry, false);
+        }
+        let is_page = is_page && wall.is_none();
         let Effects { store_text, store_body, enqueue_links } = &visited.effects;
         let expects_body = is_page && self.rules.archive && record.duplicate_of.is_none();
         for (taken, decision, effect, expected) in [

@@ -10,9 +10,11 @@ use super::*;
 use crate::fetch::{ErrorKind, FetchError};
 use crate::frontier::{HostCounts, HostState};
 use crate::pace::{DelayReason, HostPace, as_the_site_sees};
-use crate::record::SitemapFound;
+use crate::record::{SitemapFound, Wall};
 use crate::visit::{BacklogBytes, Growth};
 use ::page::ids::HostId;
+use ::page::url::Fingerprint;
+use walls::{Answer, Streak, Verdict, classify};
 
 fn rules() -> Rules {
     Rules {
@@ -125,6 +127,8 @@ fn page(status: u16) -> Event {
         ..PageRecord::default()
     };
     Event::Page(Box::new(Visited {
+        page: Fingerprint(9),
+        verdict: None,
         record,
         links: Vec::new(),
         warc: None,
@@ -413,7 +417,7 @@ fn a_redirect_that_is_not_followed_is_the_pages_error() {
     let facts = Facts { redirect: Some(LinkOutcome::RedirectLoop), ..facts() };
     let lease = lease(Work::Visit(item(0)));
     let settled = settle(&lease, outcome(Some(asked(Some(302))), page(302)), facts, &rules());
-    let FollowUp::Page(visited, _) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
+    let FollowUp::Page(visited, ..) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
     assert_eq!(visited.record.error.as_deref(), Some("redirect_loop"));
     assert_eq!((settled.totals.redirects, settled.totals.failed), (0, 1));
 }
@@ -426,7 +430,7 @@ fn the_body_of_a_duplicate_stays_out_of_the_archive() {
     let settled = settle(&lease, outcome(Some(asked(Some(200))), page(200)), facts, &rules());
     let expected = "done, 1005 ms for configured; not_archived duplicate; fetched http_200 with the request";
     assert_eq!(summary(&settled, ENDED), expected);
-    let FollowUp::Page(visited, _) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
+    let FollowUp::Page(visited, ..) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
     assert_eq!(visited.record.duplicate_of.as_deref(), Some("http://a.test/original"));
     assert_eq!((visited.record.archived, settled.totals.archived, settled.totals.indexed), (false, 0, 1));
 }
@@ -559,4 +563,77 @@ proptest! {
         prop_assert!(settled.settlement.asked);
         prop_assert!(settled.settlement.wait.length <= waits);
     }
+}
+
+/// A lease of a host that answered in this way before.
+fn after_walls(count: u64, verdict: &Verdict) -> Lease {
+    let mut lease = lease(Work::Visit(item(0)));
+    for url in 0..count {
+        lease.state.walls.observe(verdict, url);
+    }
+    lease
+}
+
+/// A page with a verdict, as the visit hands it on.
+fn walled(status: u16, verdict: &Verdict) -> Event {
+    let Event::Page(mut visited) = page(status) else { panic!("a page") };
+    visited.record.wall = Wall::of(verdict);
+    visited.record.indexed = !verdict.is_certain();
+    visited.verdict = Some(verdict.clone());
+    Event::Page(visited)
+}
+
+#[test]
+fn walls_in_a_row_pause_a_host_and_end_it_until_the_next_run() {
+    let challenge = [("cf-mitigated", "challenge".as_bytes())];
+    let verdict = classify(&Answer::new(403, "http://a.test/page").with_headers(challenge));
+    let pause = |settled: &Settled| {
+        (settled.settlement.wait.why == DelayReason::Wall).then_some(settled.settlement.wait.length)
+    };
+    let of = |before| {
+        settle(
+            &after_walls(before, &verdict),
+            outcome(Some(asked(Some(403))), walled(403, &verdict)),
+            facts(),
+            &rules(),
+        )
+    };
+    assert_eq!(
+        [0, 1, 2, 3].map(|before| pause(&of(before))),
+        [None, Some(secs(600)), Some(secs(3600)), None]
+    );
+    let ended = of(3);
+    assert_eq!(
+        ended.settlement.host.parked.as_deref(),
+        Some("wall: challenged by cloudflare (cf-mitigated: challenge)")
+    );
+    let decisions: Vec<_> =
+        ended.entries.iter().map(|entry| entry.decision.decision.as_str().to_owned()).collect();
+    assert!(
+        decisions.contains(&"parked".to_owned()) && decisions.contains(&"not_indexed".to_owned()),
+        "{decisions:?}"
+    );
+    // A page between starts again.
+    let plain = classify(&Answer::new(200, "http://a.test/page"));
+    let settled = settle(
+        &after_walls(3, &verdict),
+        outcome(Some(asked(Some(200))), walled(200, &plain)),
+        facts(),
+        &rules(),
+    );
+    assert_eq!((pause(&settled), settled.settlement.host.parked), (None, None));
+    assert_eq!(settled.settlement.host.walls, Some(Streak::default()));
+}
+
+#[test]
+fn the_fifth_equal_likely_wall_makes_those_before_it_walls() {
+    let body = "<title>Checking your browser</title><p>Please wait.</p>";
+    let verdict = classify(&Answer::new(200, "http://a.test/page").with_body(body.as_bytes()));
+    assert_eq!((verdict.outcome, verdict.suspect.is_some()), (walls::Outcome::Page, true));
+    let lease = after_walls(4, &verdict);
+    let settled = settle(&lease, outcome(Some(asked(Some(200))), walled(200, &verdict)), facts(), &rules());
+    let FollowUp::Page(visited, _, earlier) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
+    assert_eq!(*earlier, [0, 1, 2, 3].map(Fingerprint));
+    assert_eq!((visited.record.outcome(), visited.record.indexed), ("challenged", false));
+    assert_eq!((settled.totals.pages, settled.totals.failed), (0, 1));
 }

@@ -470,7 +470,7 @@ fn a_settlement_changes_its_host_and_a_gap_that_was_raised_meanwhile_stays() {
     let pace = HostPace { pushbacks: 2, ..HostPace::default() };
     let counts = HostCounts { requests: 1, bytes: 10, slowest_ms: 300, ..HostCounts::default() };
     let gap = delay(secs(2));
-    let host = HostDelta { pace: Some(pace), counts, gap: Some(gap), parked: None };
+    let host = HostDelta { pace: Some(pace), counts, gap: Some(gap), walls: None, parked: None };
     let settlement = Settlement { host, ..Settlement::untouched(secs(1_002), gap).after_request() };
     frontier.settle(permit, settlement);
     let state = frontier.state(id);

@@ -156,6 +156,9 @@ fn status(status: Status) -> &'static str {
             "The crawl is complete: every URL that was found, belongs to it and may be fetched was fetched, or has a final reason on record."
         }
         Status::CompleteWithinLimits => "The crawl is complete within its limits.",
+        Status::CompleteExceptWalls => {
+            "The crawl is complete except walls: what remains is kept out by challenges, refusals, sign-ins, or pages without content."
+        }
         Status::Incomplete => {
             "The crawl is incomplete: URLs remain that may be fetched, or reading one ended a process."
         }

@@ -27,6 +27,12 @@ kinds! {
         Answered,
         /// The response can't be used: its body broke off, say.
         Unusable,
+        /// A wall was sent instead of the page.
+        Walled,
+        /// The response looks like a wall, and is treated as a page or an error.
+        Suspect,
+        /// It waits, and its host, which sent walls, is left alone until the next run.
+        WalledHost,
         /// Whether the page may be indexed, was archived, and had its links followed.
         Effects,
         /// A limit, or the end of the connection, kept a part of the body or of the links out.
@@ -145,6 +151,10 @@ kinds! {
         HostAgain,
         /// A page at this URL, and `crawl recrawl`.
         PageHere,
+        /// The site lets the crawl in, and `crawl recrawl`.
+        Admission,
+        /// The host lets the crawl in, and `resume`.
+        HostAdmission,
         /// Nothing: the target of the redirect has an answer of its own.
         SeeTarget,
         /// `crawl index` reads its text again.

@@ -12,9 +12,11 @@ use super::now::Hints;
 use super::statement::{AS_SEED, Advice, Statement};
 use super::{Explanation, Fate, moment};
 use crate::error_kind::ErrorKind;
+use crate::frontier::WALLED;
 use crate::pace::DelayReason;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, UnreadText, in_words};
 use page::extract::LinkKind;
+use walls::Outcome;
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
@@ -86,6 +88,15 @@ impl Explanation {
             Fate::Queued => self.queued(facts.hints),
             Fate::Parked => {
                 let why = self.host.as_ref().and_then(|host| host.parked.clone()).unwrap_or_default();
+                if let Some(wall) = why.strip_prefix(WALLED) {
+                    self.say(
+                        Statement::WalledHost,
+                        format!("not fetched: its host sends no pages ({wall}), and was left alone; the URL is still queued"),
+                    );
+                    let again = "the owner's permission: write to the site's contact; `crawl resume DIR` tries the host again";
+                    self.may(Advice::HostAdmission, again);
+                    return;
+                }
                 self.say(
                     Statement::HostSkipped,
                     format!("not fetched: its host was skipped ({why}); the URL is still queued"),
@@ -231,6 +242,22 @@ impl Explanation {
         };
         let place = record.redirect.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
         self.say(Statement::Answered, format!("fetched with status {status}{place}: {line}"));
+        if let Some(wall) = record.certain_wall() {
+            self.add(Statement::Walled, &format!("it isn't the page: {}", wall.in_words()));
+            let ways = match wall.outcome {
+                Outcome::Shell => "content without scripts".to_owned(),
+                Outcome::Placeholder => "a site at this address".to_owned(),
+                Outcome::Payment => "the price, agreed with the owner".to_owned(),
+                _ => "the owner's permission: write to the site's contact".to_owned(),
+            };
+            self.may(Advice::Admission, format!("{ways}; {ASKED_AGAIN}"));
+            return;
+        }
+        if let Some(wall) = &record.wall {
+            let taken = if self.fate == Fate::Error { "an error" } else { "a page" };
+            let more = format!("it looks like a wall, and was taken for {taken}: {}", wall.in_words());
+            self.add(Statement::Suspect, &more);
+        }
         let is_unusable = self.fate == Fate::Error && StatusClass::of(status).is_success();
         if let Some(kind) = record.error.as_deref().filter(|_| is_unusable) {
             let detail = record.detail.as_deref().unwrap_or_default();
