@@ -560,3 +560,26 @@ fn a_response_becomes_rules_in_one_step() {
     assert_eq!(reason(304), "not allowed: unreachable: 304 without a copy (hardened)");
     assert_eq!(reason(403), "not allowed: closed: 403 (hardened)");
 }
+
+#[test]
+fn a_wall_in_place_of_the_file_never_opens_the_site() {
+    let mut policy = Policy::default();
+    policy.on_forbidden = OnForbidden::Rfc9309;
+    policy.open_unreachable = UnreachableAfter30Days::After30Days;
+    let walled = |status: u16, closes: bool, history: History, headers: &[(&str, &str)]| {
+        let head = ResponseHead::new(status, headers.iter().copied());
+        judge(&Outcome::Wall { head, what: "challenged by x", closes }, &history, &policy, now())
+    };
+    let fresh = walled(200, false, History::default(), &[]);
+    assert_eq!((fresh.access, fresh.lifetime), (Access::Defer, HOUR));
+    assert!(fresh.reason.ends_with(": 200, challenged by x"), "{}", fresh.reason);
+    assert_eq!(walled(503, false, History::default(), &[("retry-after", "7200")]).lifetime, 2 * HOUR);
+    // Neither a copy nor thirty days of it open the site.
+    let copy = History { first_failure: Some(ago(13 * HOUR)), failures: 9, good_copy: Some(ago(14 * HOUR)) };
+    let month = History { first_failure: Some(ago(800 * HOUR)), failures: 99, good_copy: None };
+    for history in [copy, month] {
+        assert_eq!(walled(200, false, history, &[]).access, Access::DenyAll);
+    }
+    let closed = walled(403, true, History::default(), &[]);
+    assert_eq!((closed.access, &*closed.reason), (Access::DenyAll, "closed: 403, challenged by x"));
+}

@@ -142,13 +142,16 @@ fn lift(settings: &mut Settings, words: &str) {
     if words.contains("--max-time above") {
         limits.max_time = None;
     }
-    if words.contains("--max-pages-per-host above") {
+    if ["--max-pages-per-host above", "a higher --max-pages-per-host"]
+        .iter()
+        .any(|raised| words.contains(raised))
+    {
         limits.max_pages_per_host = None;
     }
     if words.contains("a higher --max-crawl-delay") {
         settings.pace.max_crawl_delay = Duration::from_hours(1);
     }
-    if words.contains("once the settings let it in") {
+    if words.contains("once the settings let ") {
         settings.limits.max_depth = None;
         settings.scope.exclude.clear();
         settings.scope.include.clear();
@@ -253,6 +256,9 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
                 Some(Some("domain")) => ScopeMode::Domain,
                 _ => ScopeMode::Any,
             };
+            if words.contains("--exclude") {
+                settings.scope.exclude.clear();
+            }
         })),
         Advice::OtherExclude => Way::Resume(with(&|settings| settings.scope.exclude.clear())),
         Advice::OtherInclude => Way::Resume(with(&|settings| settings.scope.include.push(".".to_owned()))),
@@ -347,7 +353,13 @@ pub(crate) async fn follow(
         Advice::HigherBodyLimit | Advice::WholeResponse => !after.statements.contains(&Statement::ReadInPart),
         _ => reason(&after) != reason(story),
     };
-    if is_done { Ok(true) } else { Err(format!("afterwards: {:?}: {}", after.fate, after.answer)) }
+    if is_done {
+        return Ok(true);
+    }
+    let decisions = after.decisions.iter().map(|row| format!("{} {}", row.at, row.decision));
+    let decisions: Vec<String> = decisions.collect();
+    let host = after.host.as_ref().map(|host| (host.queued, host.parked.clone(), host.wait_reason));
+    Err(format!("afterwards: {:?}: {}; {decisions:?}, host {host:?}", after.fate, after.answer))
 }
 
 /// What an answer comes down to.

@@ -203,6 +203,13 @@ impl View {
             (None, Some(page)) => at.parked_host_of(&page.url)?,
             (parked, _) => parked,
         };
+        if let Some(page) = &source
+            && let Ok(page_url) = CrawlUrl::parse(&page.url)
+        {
+            hints.source_outside = at.scope_now(&page_url, page.depth, settings.as_ref())?.outside();
+        }
+        hints.is_host_limited =
+            settings.as_ref().is_some_and(|settings| settings.limits.max_pages_per_host.is_some());
         hints.is_barred = source
             .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
         let redirects = self.redirects_from(record.as_ref(), parts)?;

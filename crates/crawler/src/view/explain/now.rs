@@ -83,6 +83,10 @@ pub(super) struct Hints {
     pub(super) limit: Option<String>,
     /// Why its host is skipped, or that of the page that links to it.
     pub(super) parked: Option<String>,
+    /// Why the page that links to it lies outside the settings, and isn't fetched again.
+    pub(super) source_outside: Option<String>,
+    /// A number of pages of a host is set, which counts each visit of a page.
+    pub(super) is_host_limited: bool,
     /// No page was answered yet that a link could be found on.
     pub(super) has_no_pages: bool,
 }
@@ -91,7 +95,8 @@ impl Hints {
     /// What would bring a URL into the scope.
     pub(super) fn wider(&self) -> Vec<(Advice, String)> {
         let wider = self.wider.map(|mode| {
-            (Advice::WiderScope, format!("`crawl resume DIR --scope {mode}`, if a page links to it"))
+            let pattern = if self.is_excluded { " with --exclude patterns that don't match it" } else { "" };
+            (Advice::WiderScope, format!("`crawl resume DIR --scope {mode}`{pattern}, if a page links to it"))
         });
         let follow = "`crawl resume DIR --follow-moved-seeds`, if a page links to it".to_owned();
         let follow = self.is_of_moved_seed.then_some((Advice::FollowMovedSeeds, follow));

@@ -71,6 +71,15 @@ impl Explanation {
                     let _ = write!(words, " {raised}");
                 }
             }
+            if facts.hints.is_host_limited && parked.is_none() && revisits {
+                words.push_str(" with a higher --max-pages-per-host, which counts each visit");
+            }
+            if let Some(scope) =
+                facts.hints.source_outside.as_deref().filter(|_| outside.is_none() && revisits)
+            {
+                let scope = in_words(scope);
+                let _ = write!(words, " once the settings let that page in: it is outside ({scope})");
+            }
             if let Some(scope) = outside {
                 let _ = write!(words, " once the settings let it in: it is outside ({})", in_words(scope));
             }
