@@ -24,6 +24,7 @@ mod query;
 mod schema;
 mod sites;
 mod snippet;
+mod stem_cache;
 mod texts;
 mod time;
 mod words;

@@ -2,6 +2,7 @@
 //! where a script has no blanks between words.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{RawTokenizer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
@@ -9,6 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use super::language::STEMMED;
+use super::stem_cache::StemCache;
 
 /// Name of the tokenizer without a stemmer.
 pub(super) const PLAIN: &str = "words";
@@ -35,21 +37,22 @@ pub(super) enum Use {
 /// The tokenizers by the names that the fields have.
 pub(super) fn tokenizers(made_for: Use) -> TokenizerManager {
     let manager = TokenizerManager::new();
-    manager.register(PLAIN, TextAnalyzer::from(Words { made_for, stemmer: None }));
+    let cache = (made_for == Use::Index).then(Arc::default);
+    let words = |stemmer| TextAnalyzer::from(Words { made_for, stemmer, cache: cache.clone() });
+    manager.register(PLAIN, words(None));
     manager.register(WHOLE, TextAnalyzer::from(Whole));
     // tantivy wants one of this name for every field that isn't indexed.
     manager.register("default", TextAnalyzer::from(Whole));
     manager.register(RAW, TextAnalyzer::from(RawTokenizer::default()));
     for language in STEMMED {
-        let stemmer = Some(language.algorithm);
-        manager.register(language.tokenizer, TextAnalyzer::from(Words { made_for, stemmer }));
+        manager.register(language.tokenizer, words(Some(language.algorithm)));
     }
     manager
 }
 
 /// Returns whether anything of a text is a word.
 pub(super) fn has_words(text: &str) -> bool {
-    Words { made_for: Use::Query, stemmer: None }.token_stream(text).advance()
+    Words { made_for: Use::Query, stemmer: None, cache: None }.token_stream(text).advance()
 }
 
 /// A text in lower case without diacritics, as texts have it that leave them out; none where that is the text itself.
@@ -62,10 +65,12 @@ pub(super) fn folded_text(text: &str) -> Option<String> {
 }
 
 /// Cuts a text into words.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Words {
     made_for: Use,
     stemmer: Option<Algorithm>,
+    /// Of the index: shared by the tokenizers of all fields and segments.
+    cache: Option<Arc<Mutex<StemCache>>>,
 }
 
 impl Words {
@@ -73,7 +78,7 @@ impl Words {
     fn of(made_for: Use, code: &str) -> Self {
         let stemmer =
             STEMMED.iter().find(|language| language.code == code).map(|language| language.algorithm);
-        Self { made_for, stemmer }
+        Self { made_for, stemmer, cache: Some(Arc::default()) }
     }
 }
 
@@ -86,7 +91,9 @@ impl Tokenizer for Words {
             at: 0,
             position: 0,
             made_for: self.made_for,
-            stemmer: self.stemmer.map(Stemmer::new),
+            stemmer: self.stemmer,
+            // Another text that is cut at the same time goes without.
+            cache: self.cache.as_ref().and_then(|cache| cache.try_lock().ok()),
             waiting: Vec::new(),
             token: Token::default(),
         }
@@ -100,14 +107,15 @@ pub(super) struct WordStream<'a> {
     /// The position of the next word.
     position: usize,
     made_for: Use,
-    stemmer: Option<Stemmer>,
+    stemmer: Option<Algorithm>,
+    cache: Option<MutexGuard<'a, StemCache>>,
     /// Words that are made already, the next one last.
     waiting: Vec<Token>,
     token: Token,
 }
 
 impl WordStream<'_> {
-    /// Makes the words of the next run of characters; false at the end.
+    /// Makes the words of the next run of characters, the first as `token`; false at the end.
     fn make(&mut self) -> bool {
         loop {
             let rest = &self.text[self.at..];
@@ -125,13 +133,17 @@ impl WordStream<'_> {
             self.at = start + length;
             let run = &self.text[start..self.at];
             match kind {
-                Class::Pair => self.pairs(start, run),
-                Class::Letter => self.word(start, run),
+                Class::Pair => {
+                    self.pairs(start, run);
+                    return self.next_waiting();
+                }
+                Class::Letter if run.len() <= WORD_BYTES => {
+                    self.word(start, run);
+                    return true;
+                }
+                Class::Letter => self.position += 1,
                 // A mark without a letter before it.
                 Class::Mark | Class::Apart => {}
-            }
-            if !self.waiting.is_empty() {
-                return true;
             }
         }
     }
@@ -142,25 +154,42 @@ impl WordStream<'_> {
         self.waiting.push(token);
     }
 
+    fn next_waiting(&mut self) -> bool {
+        let Some(token) = self.waiting.pop() else { return false };
+        self.token = token;
+        true
+    }
+
     fn word(&mut self, start: usize, run: &str) {
-        let position = self.position;
+        let (range, position) = (start..start + run.len(), self.position);
         self.position += 1;
-        if run.len() > WORD_BYTES {
+        self.token = Token {
+            offset_from: range.start,
+            offset_to: range.end,
+            position,
+            text: std::mem::take(&mut self.token.text),
+            position_length: 1,
+        };
+        self.token.text.clear();
+        let known = self.cache.as_ref().and_then(|cache| cache.find(self.stemmer, run));
+        if let Some((stem, other)) = known {
+            self.token.text.push_str(stem);
+            if !other.is_empty() {
+                let other = other.to_owned();
+                self.push(range, position, other);
+            }
             return;
         }
-        let range = start..start + run.len();
-        let lower = lower(run);
-        let Some(stemmer) = self.stemmer else {
-            return self.push(range, position, fold(&lower).into_owned());
-        };
-        let stem = |word: &str| fold(&stemmer.stem(word)).into_owned();
-        let folded = fold(&lower);
-        let of_folded = matches!(folded, Cow::Owned(_)).then(|| stem(&folded));
-        let stem = stem(&lower);
-        if let Some(other) = of_folded.filter(|other| self.made_for == Use::Index && *other != stem) {
-            self.push(range.clone(), position, other);
+        let (stem, other) = stems(self.stemmer, run);
+        let is_indexed = |other: &String| self.made_for == Use::Index && !other.is_empty() && *other != stem;
+        let other = other.filter(is_indexed);
+        if let Some(cache) = &mut self.cache {
+            cache.keep(self.stemmer, run, &stem, other.as_deref().unwrap_or_default());
         }
-        self.push(range, position, stem);
+        self.token.text.push_str(&stem);
+        if let Some(other) = other {
+            self.push(range, position, other);
+        }
     }
 
     fn pairs(&mut self, start: usize, run: &str) {
@@ -187,12 +216,7 @@ impl WordStream<'_> {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        if self.waiting.is_empty() && !self.make() {
-            return false;
-        }
-        let Some(token) = self.waiting.pop() else { return false };
-        self.token = token;
-        true
+        self.next_waiting() || self.make()
     }
 
     fn token(&self) -> &Token {
@@ -202,6 +226,16 @@ impl TokenStream for WordStream<'_> {
     fn token_mut(&mut self) -> &mut Token {
         &mut self.token
     }
+}
+
+/// The stem of a word, and that of its folded form.
+fn stems(stemmer: Option<Algorithm>, word: &str) -> (String, Option<String>) {
+    let lower = lower(word);
+    let folded = fold(&lower);
+    let Some(stemmer) = stemmer.map(Stemmer::new) else { return (folded.into_owned(), None) };
+    let stem = |word: &str| fold(&stemmer.stem(word)).into_owned();
+    let of_folded = matches!(folded, Cow::Owned(_)).then(|| stem(&folded));
+    (stem(&lower), of_folded)
 }
 
 /// Takes a text as one word, in lower case.
@@ -364,50 +398,50 @@ fn folded(c: char) -> Fold {
 mod tests {
     use super::*;
 
-    fn words(mut of: Words, text: &str) -> Vec<(usize, String)> {
+    fn words(of: &Words, text: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
-        of.token_stream(text).process(&mut |token| {
+        of.clone().token_stream(text).process(&mut |token| {
             assert!(text.get(token.offset_from..token.offset_to).is_some(), "{token:?}");
             found.push((token.position, token.text.clone()));
         });
         found
     }
 
-    fn texts(of: Words, text: &str) -> Vec<String> {
+    fn texts(of: &Words, text: &str) -> Vec<String> {
         words(of, text).into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
     fn words_are_runs_of_letters_and_digits_in_any_script() {
         let plain = Words::of(Use::Index, "");
-        assert_eq!(texts(plain, "Rust's tokio-1.54, (a_b)"), ["rust", "s", "tokio", "1", "54", "a", "b"]);
-        assert_eq!(texts(plain, "Москва — столица"), ["москва", "столица"]);
-        assert_eq!(texts(plain, "हिन्दी में"), ["हिन्दी", "में"], "signs belong to their letters");
-        assert_eq!(texts(plain, "ＦＵＬＬ width"), ["full", "width"]);
-        assert_eq!(texts(plain, &format!("{} b", "a".repeat(101))), ["b"]);
-        assert_eq!(texts(plain, "hy\u{ad}phen"), ["hyphen"]);
+        assert_eq!(texts(&plain, "Rust's tokio-1.54, (a_b)"), ["rust", "s", "tokio", "1", "54", "a", "b"]);
+        assert_eq!(texts(&plain, "Москва — столица"), ["москва", "столица"]);
+        assert_eq!(texts(&plain, "हिन्दी में"), ["हिन्दी", "में"], "signs belong to their letters");
+        assert_eq!(texts(&plain, "ＦＵＬＬ width"), ["full", "width"]);
+        assert_eq!(texts(&plain, &format!("{} b", "a".repeat(101))), ["b"]);
+        assert_eq!(texts(&plain, "hy\u{ad}phen"), ["hyphen"]);
     }
 
     #[test]
     fn diacritics_are_folded_where_they_are_no_letters_of_their_own() {
         let plain = Words::of(Use::Index, "");
         assert_eq!(
-            texts(plain, "Élève Straße smørrebrød Łódź e\u{301}te\u{301} Αθήνα ёлка йод"),
+            texts(&plain, "Élève Straße smørrebrød Łódź e\u{301}te\u{301} Αθήνα ёлка йод"),
             ["eleve", "strasse", "smorrebrod", "lodz", "ete", "αθηνα", "елка", "йод"]
         );
-        assert_eq!(texts(plain, "مُحَمَّد"), ["محمد"]);
+        assert_eq!(texts(&plain, "مُحَمَّد"), ["محمد"]);
     }
 
     #[test]
     fn scripts_without_blanks_are_indexed_by_characters_and_pairs() {
-        let index = words(Words::of(Use::Index, ""), "東京都 a");
+        let index = words(&Words::of(Use::Index, ""), "東京都 a");
         let expected = [(0, "東京"), (0, "東"), (1, "京都"), (1, "京"), (2, "都"), (3, "a")];
         assert_eq!(index, expected.map(|(at, text)| (at, text.to_owned())));
-        let query = words(Words::of(Use::Query, ""), "東京都");
+        let query = words(&Words::of(Use::Query, ""), "東京都");
         assert_eq!(query, [(0, "東京".to_owned()), (1, "京都".to_owned())]);
-        assert_eq!(texts(Words::of(Use::Query, ""), "京"), ["京"]);
-        assert_eq!(texts(Words::of(Use::Query, ""), "한국어"), ["한국", "국어"]);
-        assert_eq!(texts(Words::of(Use::Query, ""), "Rust入門"), ["rust", "入門"]);
+        assert_eq!(texts(&Words::of(Use::Query, ""), "京"), ["京"]);
+        assert_eq!(texts(&Words::of(Use::Query, ""), "한국어"), ["한국", "국어"]);
+        assert_eq!(texts(&Words::of(Use::Query, ""), "Rust入門"), ["rust", "入門"]);
     }
 
     #[test]
@@ -419,18 +453,30 @@ mod tests {
             ("es", "canciones", ["canción", "canciones"]),
             ("en", "indexing", ["indexes", "Index"]),
         ] {
-            let index = texts(Words::of(Use::Index, code), text);
+            let index = texts(&Words::of(Use::Index, code), text);
             for query in queries {
-                let query = texts(Words::of(Use::Query, code), query);
+                let query = texts(&Words::of(Use::Query, code), query);
                 assert_eq!(query.len(), 1);
                 assert!(index.contains(&query[0]), "{code} {text} {index:?} {query:?}");
             }
         }
         // The text leaves out what the query has.
-        let index = texts(Words::of(Use::Index, "es"), "informacion");
+        let index = texts(&Words::of(Use::Index, "es"), "informacion");
         let folded = folded_text("información").unwrap();
-        assert!(index.contains(&texts(Words::of(Use::Query, "es"), &folded)[0]));
+        assert!(index.contains(&texts(&Words::of(Use::Query, "es"), &folded)[0]));
         assert_eq!(folded_text("INFORMACION"), None);
+    }
+
+    #[test]
+    fn words_from_the_cache_are_those_that_were_made() {
+        let text = "Häuser häuser Mangées informações Straße ёлка مُحَمَّد 東京都 hauser Indexing indexing";
+        for language in STEMMED.iter().map(|language| language.code).chain([""]) {
+            let cached = Words::of(Use::Index, language);
+            let made = words(&Words { cache: None, ..cached.clone() }, text);
+            assert!(made.len() > 14);
+            assert_eq!(words(&cached, text), made, "{language}");
+            assert_eq!(words(&cached, text), made, "{language} again");
+        }
     }
 
     #[test]
