@@ -317,8 +317,10 @@ pub(crate) async fn follow(
             copy.run().await;
             explain(&copy, &url)
         }
-        Way::Revisit(mut settings, web) => {
+        Way::Revisit(mut settings, mut web) => {
             lift(&mut settings, words);
+            // The first requests for a robots.txt fail; the copy's come after those.
+            web.sites.values_mut().for_each(|site| site.robots.failures.clear());
             let mut copy = scene.copied(&web);
             copy.crawl.base = *settings;
             copy.revisit();
