@@ -24,6 +24,10 @@ def within(file, pattern):
     return expression(source(file), pattern)
 
 
+def of_costly(file, name):
+    return constant("crates/costly/src/" + file, name)
+
+
 def robots(file, name):
     return constant(ROBOTS + file, name)
 
@@ -140,8 +144,9 @@ STATEMENTS = {
             of("trap/groups.rs", "DEEPER"),
         ),
         ("and {} for each new page", GROWTH),
-        ("(X(1)S(...))` with {} characters", of("costly/session.rs", "ASP_NET")),
-        ("with a value of {} or more of", of("costly/session.rs", "LEAST")),
+        ("requests at most {} URLs with one path", of_costly("judge.rs", "BUDGET")),
+        ("(X(1)S(...))` with {} characters", of_costly("strip.rs", "ASP_NET")),
+        ("with a value of {} or more of", of_costly("strip.rs", "LEAST")),
         (
             "changes a crawl's output in {} ways",
             DOCTORED,

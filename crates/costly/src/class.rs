@@ -100,6 +100,33 @@ impl Class {
     }
 }
 
+impl Class {
+    /// What such a URL is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Effect => "it changes something: a cart, a vote, a logout",
+            Self::Edit => "a form to edit or create",
+            Self::Login => "a sign-in or an account",
+            Self::History => "versions of a page or a file",
+            Self::Diff => "the difference of two versions",
+            Self::Blame => "who wrote which line",
+            Self::Raw => "a file of a repository without its page",
+            Self::Archive => "an archive that is packed for each request",
+            Self::Facet => "one of many selections of the same records",
+            Self::Sort => "the same list in another order",
+            Self::Search => "the result of a search",
+            Self::Variant => "the same page in another form",
+            Self::Session => "a session id",
+            Self::Tracking => "a mark of advertising",
+            Self::Reply => "a form to answer",
+            Self::Share => "a link to a social network, or a form to mail a page",
+            Self::Feed => "a feed of a page",
+            Self::Calendar => "a day or month of an endless calendar",
+            Self::Api => "an interface for programs",
+        }
+    }
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

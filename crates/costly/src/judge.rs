@@ -114,11 +114,7 @@ impl<'a> Judge<'a> {
         }
         // Most URLs of a host without kinds.
         let is_exempt = link.standing != Standing::Found;
-        let allows = |class| self.switches.mode(parts.host, ANY, class) != Mode::Keep;
-        let strips = |name: &str| {
-            site.is_some_and(|site| site.at(parts.path, self.kinds).any(|(kind, _)| kind.strips(name)))
-        };
-        let stripped = if is_exempt { None } else { strip::stripped(&parts, allows, strips) };
+        let stripped = if is_exempt { None } else { self.strip(&parts, site) };
         let bare = stripped.as_ref().and_then(|stripped| Parts::new(&stripped.url)).unwrap_or(parts);
         let found = self.find(&bare, link, site, is_known);
         if let Some((action, reason)) = found {
@@ -136,6 +132,24 @@ impl<'a> Judge<'a> {
             },
             None => KEPT,
         }
+    }
+
+    /// The URL without session ids, marks of advertising and what else the switches let strip; none where it has nothing of it. What
+    /// `judge` says of a URL that isn't skipped, for some nanoseconds.
+    pub fn stripped(&self, url: &str, site: Option<&Site>) -> Option<String> {
+        // Hardly any URL has a thing to strip.
+        if !url.contains(['?', ';', '(']) {
+            return None;
+        }
+        Some(self.strip(&Parts::new(url)?, site)?.url)
+    }
+
+    fn strip(&self, parts: &Parts<'_>, site: Option<&Site>) -> Option<strip::Stripped> {
+        let allows = |class| self.switches.mode(parts.host, ANY, class) != Mode::Keep;
+        let strips = |name: &str| {
+            site.is_some_and(|site| site.at(parts.path, self.kinds).any(|(kind, _)| kind.strips(name)))
+        };
+        strip::stripped(parts, allows, strips)
     }
 
     fn find(

@@ -428,24 +428,36 @@ impl Kind {
             return Some(Saying::Skip(rule.class));
         }
         let shorten = self.shorten.iter().find(|(pattern, ..)| pattern.is(&path));
-        if let Some((_, segments, class)) = shorten {
-            let mut end = 0;
-            let starts = relative.match_indices('/').map(|(start, _)| start).skip(1);
-            for (count, start) in starts.chain([relative.len()]).enumerate() {
-                if count < *segments {
-                    end = start;
-                }
-            }
-            let kept = parts.path.len() - relative.len() + end;
-            return Some(Saying::Shorten(parts.path[..kept].to_owned(), *class));
+        if let Some((_, count, class)) = shorten {
+            return Some(Saying::Shorten(first_segments(parts.path, relative, *count), *class));
         }
         None
+    }
+
+    /// Whether the kind shortens paths.
+    pub(crate) fn shortens(&self) -> bool {
+        !self.shorten.is_empty()
+    }
+
+    /// The path that this one is shortened to, on a site that begins at `prefix`.
+    pub(crate) fn shortened(&self, parts: &Parts<'_>, prefix: &str) -> Option<String> {
+        match self.say(parts, prefix, None)? {
+            Saying::Shorten(path, _) => Some(path),
+            _ => None,
+        }
     }
 
     /// Whether a parameter is one that the kind's sites put on links without a meaning of its own.
     pub(crate) fn strips(&self, name: &str) -> bool {
         self.strip.iter().any(|pattern| pattern.names(name))
     }
+}
+
+/// A path up to its first segments behind where the site begins. `relative` is the end of it.
+fn first_segments(path: &str, relative: &str, count: usize) -> String {
+    let starts = relative.match_indices('/').map(|(start, _)| start).skip(1);
+    let end = starts.chain([relative.len()]).take(count).last().unwrap_or_default();
+    path[..path.len() - relative.len() + end].to_owned()
 }
 
 impl Rule {

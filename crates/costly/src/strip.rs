@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::class::Class;
+use crate::kind::Kinds;
 use crate::url::{Parts, decoded};
 
 /// Names of parameters that hold a session id (Heritrix' `StripSessionIDs`, and the manuals of the frameworks). `ASPSESSIONID` is followed by
@@ -121,6 +122,49 @@ pub(crate) fn stripped(
         url.push_str(rest);
     }
     Some(Stripped { url, class })
+}
+
+/// Every URL that normalising may make of this one, whatever a user's switches and the kinds of its host are: without session ids, without
+/// marks of advertising, without both, and so on. None for most URLs. The last one has the least.
+pub fn normal_forms(url: &str, kinds: &Kinds) -> Vec<String> {
+    const CLASSES: [Class; 3] = [Class::Session, Class::Tracking, Class::Variant];
+    /// What kinds strip is a choice of its own.
+    const OF_KINDS: u8 = 1 << CLASSES.len();
+    let mut forms: Vec<String> = Vec::new();
+    let starts = [vec![url.to_owned()], shortened_forms(url, kinds)].concat();
+    for (place, start) in starts.iter().enumerate() {
+        if place > 0 && !forms.contains(start) {
+            forms.push(start.clone());
+        }
+        let Some(parts) = Parts::new(start) else { continue };
+        let strips = |name: &str| kinds.iter().any(|kind| kind.strips(name));
+        if stripped(&parts, |_| true, strips).is_none() {
+            continue;
+        }
+        for choice in 1..2 * OF_KINDS {
+            let allows = |class| {
+                let place = CLASSES.iter().position(|known| *known == class);
+                place.is_some_and(|place| choice & (1 << place) != 0)
+            };
+            let of_kinds = |name: &str| choice & OF_KINDS != 0 && strips(name);
+            if let Some(form) = stripped(&parts, allows, of_kinds).map(|stripped| stripped.url)
+                && !forms.contains(&form)
+            {
+                forms.push(form);
+            }
+        }
+    }
+    forms
+}
+
+/// The URLs that a kind shortens this one to, wherever its site begins.
+fn shortened_forms(url: &str, kinds: &Kinds) -> Vec<String> {
+    let Some(parts) = Parts::new(url) else { return Vec::new() };
+    let prefixes = || parts.path.match_indices('/').map(|(slash, _)| &parts.path[..=slash]);
+    let kinds = kinds.iter().filter(|kind| kind.shortens());
+    let paths = kinds.flat_map(|kind| prefixes().filter_map(|prefix| kind.shortened(&parts, prefix)));
+    let query = parts.query.map(|query| format!("?{query}")).unwrap_or_default();
+    paths.map(|path| format!("{}{path}{query}", parts.origin)).collect()
 }
 
 fn pair(piece: &str) -> (Cow<'_, str>, Cow<'_, str>) {

@@ -62,6 +62,8 @@ pub enum LinkOutcome {
     Type,
     /// Its page may add no more to the database.
     Growth,
+    /// It costs its site much and brings nothing new: an edit form, a search, a cart, a list in another order.
+    Costly,
 }
 
 impl LinkOutcome {
@@ -96,11 +98,12 @@ impl LinkOutcome {
             Self::Forgotten => "forgotten",
             Self::Type => "type",
             Self::Growth => "growth",
+            Self::Costly => "costly",
         }
     }
 
     /// All outcomes.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Queued,
         Self::Seen,
         Self::Untested,
@@ -129,6 +132,7 @@ impl LinkOutcome {
         Self::Forgotten,
         Self::Type,
         Self::Growth,
+        Self::Costly,
     ];
 
     /// The outcome of this name.
@@ -137,7 +141,7 @@ impl LinkOutcome {
     }
 
     /// What the settings of a crawl leave out, which a later run with others may judge again.
-    pub const BY_SETTINGS: [Self; 17] = [
+    pub const BY_SETTINGS: [Self; 18] = [
         Self::Resource,
         Self::OtherHost,
         Self::OtherPath,
@@ -155,6 +159,7 @@ impl LinkOutcome {
         Self::TrapShape,
         Self::TrapSame,
         Self::Type,
+        Self::Costly,
     ];
 
     /// The keys of the settings that leave such a URL out; none where they don't decide it.
@@ -182,6 +187,14 @@ impl LinkOutcome {
             Self::TrapShape => &["traps.shape_variants"],
             Self::TrapSame => &["traps.same_pages"],
             Self::Type => &["scope.types", "limits.max_media"],
+            Self::Costly => &[
+                "costly.action",
+                "costly.classes",
+                "costly.kinds",
+                "costly.hosts",
+                "costly.directory",
+                "scope.include",
+            ],
             _ => &[],
         }
     }

@@ -205,6 +205,11 @@ impl Scope {
         self.max_depth.is_some_and(|most| depth > most).then_some(LinkOutcome::TooDeep)
     }
 
+    /// Whether there are patterns of `--include`, and one of them matches.
+    pub fn includes(&self, url: &CrawlUrl) -> bool {
+        self.include.as_ref().is_some_and(|set| set.is_match(url.as_str()))
+    }
+
     fn is_excluded(&self, url: &CrawlUrl) -> bool {
         self.exclude.as_ref().is_some_and(|set| set.is_match(url.as_str()))
     }

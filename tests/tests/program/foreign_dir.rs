@@ -180,7 +180,8 @@ fn paths_outside_count_from_a_file_that_the_user_names_and_not_from_the_own_one(
     let addresses = scene.path("home/thesis.tex");
     let changed = text
         .replace("dedup = \"off\"", &format!("dedup = [{earlier:?}]"))
-        .replace("resolve_file = \"\"", &format!("resolve_file = {addresses:?}"));
+        .replace("resolve_file = \"\"", &format!("resolve_file = {addresses:?}"))
+        .replace("directory = \"\"", &format!("directory = {:?}", scene.path("home")));
     assert_ne!(changed, text);
     assert!(changed.contains("thesis.tex"), "{changed}");
     fs::write(&own, changed).expect("it can be written");
@@ -188,7 +189,7 @@ fn paths_outside_count_from_a_file_that_the_user_names_and_not_from_the_own_one(
     // Neither is the file with addresses read (its first line is none), nor the other archive.
     let output = scene.resume().args(["--max-pages", "5"]).run();
     output.expect(10);
-    for key in ["fetch.resolve_file", "warc.dedup"] {
+    for key in ["fetch.resolve_file", "warc.dedup", "costly.directory"] {
         let line = output.stderr.lines().find(|line| line.contains(key));
         let line = line.unwrap_or_else(|| panic!("{key}: {output}"));
         assert!(line.contains("counts only from a file given with --config"), "{line}");

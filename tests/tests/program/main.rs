@@ -6,6 +6,7 @@ mod archive;
 mod audit;
 mod bulk;
 mod consent;
+mod costly;
 mod crawl;
 mod demo;
 mod directives;

@@ -18,7 +18,7 @@ use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
 use crate::commit::{ArchiveEnd, WARC_END, warc_end_key};
 use crate::config::{self, Walls};
-use crate::costly::CostlySettings;
+use crate::costly::{CostlyRules, CostlySettings};
 use crate::fetch::{decode_body, field_lines_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, Withdrawal};
@@ -572,9 +572,9 @@ impl<'a> Reading<'a> {
             archive: false,
             resources: fetches_resources,
             // References are compared as they were found.
-            costly: CostlySettings::default(),
             // Its words are compared with what the archive holds, whatever it is.
             walls: Walls::Keep,
+            costly: CostlyRules::of_program(&CostlySettings::default()),
             wanted: Wanted::default(),
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),

@@ -279,8 +279,8 @@ impl Here {
         let links = page.links()?;
         for link in &links {
             let is_found = |print: &Fingerprint| self.found.contains_key(print);
-            let bare = || session::bare(&link.to).and_then(|bare| print(rules, &bare));
-            let print = print(rules, &link.to).filter(is_found).or_else(|| bare().filter(is_found));
+            let others = || session::forms(&link.to).into_iter().filter_map(|form| print(rules, &form));
+            let print = print(rules, &link.to).filter(is_found).or_else(|| others().find(is_found));
             let Some(print) = print else { continue };
             let ways = all.entry(print).or_default();
             let is_redirect = link.kind == "redirect";
@@ -298,9 +298,10 @@ impl Here {
             }
         }
         // Of a page under noindex and nofollow no link is listed; its record names where it redirects to.
-        let target = record.redirect.as_deref().map(|to| (to, session::bare(to)));
-        let prints = target.iter().flat_map(|(to, bare)| [Some(*to), bare.as_deref()]).flatten();
-        let mut prints = prints.filter_map(|to| print(rules, to));
+        let target = record.redirect.as_deref();
+        let others = target.map(session::forms).unwrap_or_default();
+        let targets = target.into_iter().chain(others.iter().map(String::as_str));
+        let mut prints = targets.filter_map(|to| print(rules, to));
         if let Some(print) = prints.find(|print| self.found.contains_key(print))
             && links.iter().all(|link| link.kind != "redirect")
             && (record.error.is_none() || self.admitted.contains(&print))

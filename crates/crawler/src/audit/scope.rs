@@ -169,7 +169,7 @@ impl Roots {
         {
             self.lead(&from, &to);
             // It is followed without its session id.
-            if let Some(bare) = session::bare(to.as_str()).and_then(|bare| CrawlUrl::parse(&bare).ok()) {
+            for bare in session::forms(to.as_str()).iter().filter_map(|form| CrawlUrl::parse(form).ok()) {
                 self.lead(&from, &bare);
             }
         }

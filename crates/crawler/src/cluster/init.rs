@@ -64,6 +64,11 @@ pub enum InitError {
         "warc.dedup names directories of earlier crawls, which the machines of a cluster's workers may not have; \"crawl\" is possible"
     )]
     EarlierBodies,
+    /// `costly.directory` names a directory.
+    #[error(
+        "costly.directory names a directory of kinds of sites, which the machines of a cluster's workers may not have; leave it out"
+    )]
+    OwnKinds,
     /// The number of partitions.
     #[error("a crawl has between 1 and 4096 partitions")]
     Partitions,
@@ -74,7 +79,13 @@ pub enum InitError {
 
 /// Refuses what only a crawl on one machine can do.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), InitError> {
-    if settings.warc.dedup.earlier().is_empty() { Ok(()) } else { Err(InitError::EarlierBodies) }
+    if !settings.warc.dedup.earlier().is_empty() {
+        return Err(InitError::EarlierBodies);
+    }
+    if !settings.costly.directory.as_os_str().is_empty() {
+        return Err(InitError::OwnKinds);
+    }
+    Ok(())
 }
 
 /// Refuses terms that make no sense.

@@ -16,6 +16,7 @@ use super::error::{ConfigError, ValueSource};
 use super::keys::{EXTRACT_KEYS, KEYS, Key, nearest};
 use super::record::RECORD;
 use super::settings::Settings;
+use crate::costly::CostlyAction;
 use crate::nofollow;
 
 /// What a file sets.
@@ -33,8 +34,15 @@ pub(super) fn read(path: &Path) -> Result<FileLayer, ConfigError> {
 }
 
 /// Reads the `crawl.toml` of a directory, which is no symbolic link.
+///
+/// One of a version that didn't judge costly URLs says nothing of them: its crawl goes on as it was.
 pub(super) fn read_own(path: &Path) -> Result<FileLayer, ConfigError> {
-    read_by(path, nofollow::read)
+    let mut layer = read_by(path, nofollow::read)?;
+    if !layer.lines.contains_key("costly.action") {
+        layer.settings.costly.action = CostlyAction::Sessions;
+        layer.lines.insert("costly.action", 1);
+    }
+    Ok(layer)
 }
 
 fn read_by(path: &Path, read: impl Fn(&Path) -> std::io::Result<Vec<u8>>) -> Result<FileLayer, ConfigError> {

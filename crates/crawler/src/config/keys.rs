@@ -93,8 +93,13 @@ pub const KEYS: &[Key] = &[
     toml_only("traps.query_variants", Kind::Text),
     toml_only("traps.shape_variants", Kind::Text),
     toml_only("traps.same_pages", Kind::Text),
+    key("costly.action", "costly", Kind::Text),
     toml_only("costly.session", Kind::Text),
     key("walls.action", "walls", Kind::Text),
+    toml_only("costly.directory", Kind::Text),
+    toml_only("costly.classes", Kind::Tables),
+    toml_only("costly.kinds", Kind::Tables),
+    toml_only("costly.hosts", Kind::Tables),
     key("fetch.timeout", "timeout", Kind::Text),
     toml_only("fetch.connect_timeout", Kind::Text),
     toml_only("fetch.dns_timeout", Kind::Text),
@@ -143,7 +148,7 @@ pub const KEYS: &[Key] = &[
 /// Keys that name files outside of a crawl's directory, besides seed file and directory, which a stored crawl doesn't read. They count
 /// from the command line, the environment or a file that the user names, and not from the `crawl.toml` of a directory, which may
 /// come from somebody else. The same holds for every key that names a program, a secret or a place to write to.
-pub(super) const OUTSIDE: [&str; 2] = ["fetch.resolve_file", "warc.dedup"];
+pub(super) const OUTSIDE: [&str; 3] = ["fetch.resolve_file", "warc.dedup", "costly.directory"];
 
 /// Keys of one `[[extract]]` table.
 pub(super) const EXTRACT_KEYS: [&str; 4] = ["name", "selector", "attribute", "all"];
@@ -230,7 +235,9 @@ mod tests {
     fn paths(table: &toml::Table, prefix: &str, into: &mut Vec<String>) {
         for (name, value) in table {
             match value {
-                Value::Table(inner) => paths(inner, &format!("{prefix}{name}."), into),
+                Value::Table(inner) if Key::by_path(&format!("{prefix}{name}")).is_none() => {
+                    paths(inner, &format!("{prefix}{name}."), into);
+                }
                 _ => into.push(format!("{prefix}{name}")),
             }
         }

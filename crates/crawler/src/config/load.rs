@@ -147,6 +147,7 @@ pub fn read_own(own: &Path, out: &Path) -> Result<Settings, ConfigError> {
     let mut layer = file::read_own(own)?;
     as_it_began(&mut layer);
     layer.settings.fetch.resolve_file.clear();
+    layer.settings.costly.directory.clear();
     layers.add(layer, own, |_| true);
     let mut overrides = CliOverrides::default();
     // The directory may have been moved.
@@ -172,6 +173,10 @@ fn outside(settings: &mut Settings) -> Vec<(&'static str, &'static str)> {
     if !settings.warc.dedup.earlier().is_empty() {
         settings.warc.dedup = WarcDedup::Crawl;
         found.push((OUTSIDE[1], "equal bodies are looked for in this crawl alone"));
+    }
+    if !settings.costly.directory.as_os_str().is_empty() {
+        settings.costly.directory.clear();
+        found.push((OUTSIDE[2], "only the program's own kinds of sites are known"));
     }
     found
 }
@@ -238,6 +243,11 @@ impl Layers {
             for dir in dirs {
                 *dir = std::path::absolute(&*dir).map_err(|error| places.refuse("warc.dedup", error))?;
             }
+        }
+        let directory = &mut settings.costly.directory;
+        if !directory.as_os_str().is_empty() {
+            *directory =
+                std::path::absolute(&*directory).map_err(|error| places.refuse("costly.directory", error))?;
         }
         validate(&settings, &places, &mut warnings)?;
         Ok(Loaded { settings, origins, warnings })

@@ -40,7 +40,7 @@ pub use settings::{
     RobotsSettings, ScopeSettings, Settings, WallSettings, Walls, WarcDedup, WarcSettings, scope,
 };
 
-pub use crate::costly::{CostlySettings, Session};
+pub use crate::costly::{CostlyAction, CostlySettings, Session};
 pub use crate::fetch::{ResolveError, ResolveRule};
 pub use crate::scope::{ResourceHosts, ScopeMode};
 pub use crate::trap::TrapSettings;

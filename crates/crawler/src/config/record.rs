@@ -105,14 +105,23 @@ pub fn run_settings(
 
 /// Reads what [`settings_in_force`] wrote; keys that this version doesn't know are an error.
 pub fn read_settings_in_force(text: &str) -> Result<Settings, toml::de::Error> {
-    toml::from_str(text)
+    Settings::deserialize(completed(toml::from_str(text)?))
+}
+
+/// Stored settings with what a version that didn't judge costly URLs did about them.
+fn completed(mut whole: toml::Table) -> toml::Table {
+    let costly = whole.entry("costly").or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if let toml::Value::Table(costly) = costly {
+        costly.entry("action").or_insert_with(|| "sessions".into());
+    }
+    whole
 }
 
 /// Reads a whole `crawl.toml`, as the database keeps the one that the crawl began with.
 pub fn read_record_text(text: &str) -> Result<(Settings, Record), toml::de::Error> {
     let mut whole: toml::Table = toml::from_str(text)?;
     let record = whole.remove(RECORD).map(Record::deserialize).transpose()?;
-    Ok((Settings::deserialize(whole)?, record.unwrap_or_default()))
+    Ok((Settings::deserialize(completed(whole))?, record.unwrap_or_default()))
 }
 
 /// Keys that hold for a whole crawl: by them its evidence is judged, whichever run it is of. Those that end in a dot are sections.

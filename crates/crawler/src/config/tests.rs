@@ -8,6 +8,7 @@ use meta::consent::Purpose;
 use proptest::prelude::*;
 
 use super::*;
+use crate::costly::{Class, Mode};
 use crate::seeds::BadLine;
 
 fn with_file(text: &str) -> Result<Loaded, ConfigError> {
@@ -76,6 +77,7 @@ fn every_variable_is_read() {
         | "limits.max_depth"
         | "fetch.retries" => "7",
         "limits.max_bytes" | "limits.max_body" => "7MiB",
+        "costly.action" => "budget",
         "fetch.resolve" => "a.test:127.0.0.1 b.test:[::1]:80",
         "fetch.allow_net" => "10.0.0.0/8 fc00::/7",
         "consent.purpose" => "search,tdm",
@@ -436,6 +438,14 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                         1 => WarcDedup::Crawl,
                         _ => WarcDedup::Earlier(vec!["/crawls/spring".into(), "/crawls/autumn".into()]),
                     },
+                },
+                costly: CostlySettings {
+                    action: CostlyAction::Keep,
+                    session: Session::Keep,
+                    directory: "/kinds".into(),
+                    classes: [(Class::Diff, Mode::Budget)].into(),
+                    kinds: [("trac".to_owned(), Mode::Skip)].into(),
+                    hosts: [("a.test".to_owned(), Mode::Keep)].into(),
                 },
                 extract: extract.into_iter().enumerate().map(rule).collect(),
                 ..Settings::default()

@@ -7,8 +7,10 @@ use meta::consent::Purpose;
 
 use super::agent::Product;
 use super::error::ConfigError;
+use super::keys::nearest;
 use super::origin::Places;
 use super::settings::Settings;
+use crate::costly::CostlyRules;
 use crate::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crate::wanted::TypeGlobs;
 use page::extract::read_selector;
@@ -26,6 +28,7 @@ pub(super) fn validate(
     numbers(settings, places)?;
     consent(settings, places, warnings)?;
     scope(settings, places)?;
+    costly(settings, places)?;
     extract(settings, places)
 }
 
@@ -206,6 +209,20 @@ fn of_file_names(pattern: &str) -> Option<String> {
         c => regex::escape(c.encode_utf8(&mut [0; 4])),
     });
     Some(parts.chain([end.to_owned()]).collect())
+}
+
+fn costly(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let rules =
+        CostlyRules::new(&settings.costly).map_err(|error| places.refuse("costly.directory", error))?;
+    for name in settings.costly.kinds.keys() {
+        if !rules.knows_kind(name) {
+            let known = rules.names_of_kinds();
+            let near = nearest(name, known).map(|near| format!("; did you mean {near:?}?"));
+            let what = format!("{name:?} is no kind of site{}", near.unwrap_or_default());
+            return Err(places.refuse("costly.kinds", what));
+        }
+    }
+    Ok(())
 }
 
 fn extract(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {

@@ -172,7 +172,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 url: url.to_string(),
                 host: self.frontier.name(id).to_owned(),
                 decision: Decided::Skipped,
-                layer: Layer::Trap,
+                layer: Layer::of_skip(held.budget.outcome()),
                 reason: held.budget.outcome().into(),
                 evidence: held.evidence(&url).into(),
                 via,

@@ -9,7 +9,7 @@ use crate::ledger;
 use crate::post::{Letter, SentLink};
 use crate::record::{
     Decided, Decision, GROWTH, Layer, LinkOutcome, LinkRecord, MovedSeed, NOT_LISTED, PageRecord,
-    SCOPE_ADDED, read_scope_added, write_scope_added,
+    SCOPE_ADDED, names_the_page, read_scope_added, write_scope_added,
 };
 use crate::scope::{Scope, is_same_site};
 use crate::store::{Store, StoreError, Tree};
@@ -45,6 +45,8 @@ impl Bounds {
 pub(super) enum Judged {
     Known(LinkOutcome),
     Held(BudgetExceeded),
+    /// It is costly: the kind of its site and the class.
+    Costly(String),
 }
 
 impl From<LinkOutcome> for Judged {
@@ -105,6 +107,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     match judged {
                         Judged::Known(outcome) => (outcome, None),
                         Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(url))),
+                        Judged::Costly(why) => (LinkOutcome::Costly, Some(why)),
                     }
                 }
             };
@@ -144,6 +147,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if is_repeat && may_be_endless && url.host() == lease.url.host() {
             finding.marks = finding.marks.with(Marks::REPEAT);
         }
+        if names_the_page(link.kind, &link.rel) {
+            finding.marks = finding.marks.with(Marks::EXEMPT);
+        }
         if redirect {
             finding.redirects = item.redirects.saturating_add(1);
             let before = item.via;
@@ -172,6 +178,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             // Its own partition compares it with what is known there.
             return Ok(LinkOutcome::Untested.into());
+        }
+        if let Some(why) = self.judge_cost(url, fingerprint, &mut finding, lease.url.as_str()) {
+            return Ok(Judged::Costly(why));
         }
         let own = (lease.url.host(), lease.host);
         let is_new_host = url.host() != own.0 && self.frontier.known(url.host()).is_none();

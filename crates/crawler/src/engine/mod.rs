@@ -6,6 +6,7 @@ mod allowance;
 mod aside;
 mod busy;
 mod careful;
+mod costly;
 mod entries;
 mod failure;
 mod gates;

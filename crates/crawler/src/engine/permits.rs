@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use super::Engine;
 use super::address::Turn;
+use super::costly::Cost;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Permit, QueuedUrl, Settlement, Work};
+use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
@@ -61,7 +62,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 None if item.is_seed() => return Ok(Some(permit)),
                 None => match by_form(&self.settings.traps, &lease.url, item.depth) {
                     Some(held) => (held.budget.outcome(), Some(held.evidence(&lease.url))),
-                    None => return Ok(Some(permit)),
+                    None => match self.skipped_as_costly(&lease, item, now) {
+                        Some(why) => (LinkOutcome::Costly, Some(why)),
+                        None => return Ok(Some(permit)),
+                    },
                 },
             },
             Work::Sitemap(_) if !self.bounds.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
@@ -90,6 +94,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (not_before, wait) = lease.state.standing_wait();
         self.frontier.settle(permit, Settlement::finished(not_before, wait));
         Ok(None)
+    }
+
+    /// Why a queued URL isn't requested any more that costs its site much. A page that is stored is visited again, unless it changes something.
+    fn skipped_as_costly(&self, lease: &Lease, item: &QueuedUrl, now: Now) -> Option<String> {
+        let Cost::Skipped { why, is_effect } = self.cost(&lease.url, item.finding(), None, now) else {
+            return None;
+        };
+        let page = lease.url.fingerprint(&self.key);
+        (is_effect || self.records().stored(lease.host, page).is_none()).then_some(why)
     }
 
     /// Why a queued URL stays outside by the settings in force.

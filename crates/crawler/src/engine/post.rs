@@ -12,7 +12,7 @@ use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Finding, FingerprintSet, HostId, QueuedUrl, Via};
 use crate::post::{self, Letter, Place, SentLink};
-use crate::record::{Archived, Decided, Decision, Layer, MovedSeed, SitemapRecord};
+use crate::record::{Archived, Decided, Decision, Layer, LinkOutcome, MovedSeed, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::trap::BudgetExceeded;
 use page::clock::Now;
@@ -323,8 +323,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.bounds.domains.begin_page(0);
         for link in links {
             let Ok(url) = CrawlUrl::parse(&link.url) else { continue };
-            let finding =
+            let mut finding =
                 Finding { redirects: link.redirects, marks: link.marks, ..Finding::link(link.depth, via) };
+            let fingerprint = url.fingerprint(&self.key);
+            if let Some(why) = self.judge_cost(&url, fingerprint, &mut finding, from) {
+                self.enter_sent_skip(from, &url, LinkOutcome::Costly, why, now);
+                continue;
+            }
             let host = match self.host_within_budgets(("", HostId::ELSEWHERE), finding, &url)? {
                 Ok(host) => host,
                 Err(held) => {
@@ -332,7 +337,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     continue;
                 }
             };
-            let (fingerprint, priority) = (url.fingerprint(&self.key), finding.priority());
+            let priority = finding.priority();
             let pack = || QueuedUrl::found(&url, finding);
             match self.frontier.admit_with(host, fingerprint, priority, false, pack)? {
                 Admitted::Queued | Admitted::Untested => {
@@ -349,7 +354,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn enter_sent_held(&mut self, from: &str, url: &CrawlUrl, held: BudgetExceeded, now: Now) {
-        let outcome = held.budget.outcome();
+        self.enter_sent_skip(from, url, held.budget.outcome(), held.evidence(url), now);
+    }
+
+    fn enter_sent_skip(
+        &mut self,
+        from: &str,
+        url: &CrawlUrl,
+        outcome: LinkOutcome,
+        evidence: String,
+        now: Now,
+    ) {
         if !self.is_new_skip(url.fingerprint(&self.key), outcome) {
             return;
         }
@@ -359,9 +374,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             url: url.to_string(),
             host: url.host().to_owned(),
             decision: Decided::Skipped,
-            layer: Layer::Trap,
+            layer: Layer::of_skip(outcome),
             reason: outcome.into(),
-            evidence: held.evidence(url).into(),
+            evidence: evidence.into(),
             via: Some(from.to_owned()),
         });
     }

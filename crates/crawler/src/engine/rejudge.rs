@@ -8,16 +8,17 @@ use std::collections::HashMap;
 
 use tokio::sync::watch;
 
+use super::costly::Cost;
 use super::permits::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
-use crate::costly::{leads_to, without_session};
+use crate::costly::{leads_to, normal_forms};
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Marks, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
     A_SEED, Decided, Decision, Evidence, JUDGED_BY, Layer, LinkOutcome, LinkRecord, PageRecord, Reason,
-    RunSettings, SitemapRecord, link_key,
+    RunSettings, SitemapRecord, link_key, names_the_page,
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::view::{SkippedRow, ViewError};
@@ -191,7 +192,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Some(source) = source else { return Ok(None) };
         let own = Some((host, source.host.clone()));
         let Some((page, links)) = &source.page else {
-            let item = QueuedUrl::link(url, sitemaps::DEPTH, Some(at));
+            let item = QueuedUrl::link(url, sitemaps::DEPTH, Some(at)).marked(Marks::EXEMPT);
             return Ok(Some(Way { own, item, is_redirect: false, before: None, barred: None }));
         };
         if page.redirect.as_deref().is_some_and(|to| leads_to(to, url.as_str())) {
@@ -232,7 +233,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let is_barred = page.directives.iter().any(|because| because.directive == "noimageindex");
             is_barred.then_some(LinkOutcome::NoImageIndex)
         };
-        let item = QueuedUrl::link(url, page.depth.saturating_add(1), Some(at));
+        let is_canonical = ways.clone().any(|link| names_the_page(&link.kind, &link.rel));
+        let mut item = QueuedUrl::link(url, page.depth.saturating_add(1), Some(at));
+        if is_canonical {
+            item = item.marked(Marks::EXEMPT);
+        }
         let item = if leads_to_page { item } else { item.marked(Marks::RESOURCE) };
         Ok(Some(Way { own, item, is_redirect: false, before: None, barred }))
     }
@@ -249,9 +254,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             };
             let mut by_target: HashMap<String, Vec<LinkRecord>> = HashMap::new();
             for link in links {
-                let bare = CrawlUrl::parse(&link.to).ok().and_then(|to| without_session(&to));
-                if let Some(bare) = bare {
-                    by_target.entry(bare.to_string()).or_default().push(link.clone());
+                for form in normal_forms(&link.to) {
+                    by_target.entry(form).or_default().push(link.clone());
                 }
                 by_target.entry(link.to.to_string()).or_default().push(link);
             }
@@ -296,6 +300,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             return Ok(Judgement::LeftOut(outcome, None));
         }
+        let priority = item.priority();
+        let fingerprint: Fingerprint = url.fingerprint(&self.key);
+        let mut item = item;
+        match self.cost(url, item.finding(), via, self.clock.now()) {
+            Cost::Usual => {}
+            Cost::Budgeted => item = item.marked(Marks::COSTLY),
+            Cost::Skipped { why, .. } => return Ok(Judgement::LeftOut(LinkOutcome::Costly, Some(why))),
+        }
         let host = match own {
             Some(own) => match self.host_within_budgets(own, item.finding(), url)? {
                 Ok(host) => host,
@@ -303,10 +315,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             },
             None => self.frontier.host_id(url.host())?,
         };
-        let priority = item.priority();
-        let fingerprint: Fingerprint = url.fingerprint(&self.key);
         // What was dropped from its queue is known, and neither waits nor was visited, or it wouldn't be among the skipped.
-        let has_been_queued = before.is_trap() || before == LinkOutcome::Type || was_queued || item.is_seed();
+        let has_been_queued = before.is_trap()
+            || matches!(before, LinkOutcome::Type | LinkOutcome::Costly)
+            || was_queued
+            || item.is_seed();
         let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
             Admitted::Queued | Admitted::Untested => None,
             Admitted::Held(held) => Some(held),

@@ -455,6 +455,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     }
                     Judged::Known(outcome) => (outcome, None),
                     Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(&entry.url))),
+                    Judged::Costly(why) => (LinkOutcome::Costly, Some(why)),
                 };
             counts.refused += 1;
             let mark = skip_key(fingerprint, outcome);
@@ -519,12 +520,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 return Ok(LinkOutcome::Growth.into());
             }
             growth.add(url.as_str().len());
-            let marks = Marks::default();
+            let marks = Marks::EXEMPT;
             let sent = SentLink { url: url.to_string(), depth: DEPTH, redirects: 0, marks };
             self.send_link(part, lease.url.as_str(), sent, fingerprint);
             return Ok(LinkOutcome::Untested.into());
         }
-        let finding = Finding::link(DEPTH, via);
+        let mut finding = Finding { marks: Marks::EXEMPT, ..Finding::link(DEPTH, via) };
+        if let Some(why) = self.judge_cost(url, fingerprint, &mut finding, lease.url.as_str()) {
+            return Ok(Judged::Costly(why));
+        }
         let own = (lease.url.host(), lease.host);
         let is_new_host = url.host() != own.0 && self.frontier.known(url.host()).is_none();
         if is_new_host && !growth.may_add_host() {
@@ -645,7 +649,7 @@ fn refused_entry(
 ) -> Decision {
     let layer = match outcome {
         LinkOutcome::TooLong | LinkOutcome::TooDeep | LinkOutcome::Growth => Layer::Limit,
-        _ if held.is_some() => Layer::Trap,
+        outcome if outcome.is_trap() => Layer::Trap,
         _ => Layer::Scope,
     };
     Decision {

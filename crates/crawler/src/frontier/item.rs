@@ -56,6 +56,11 @@ impl Finding {
         self.marks.has(Marks::RESOURCE)
     }
 
+    /// Whether it is requested whatever it costs its site.
+    pub fn is_exempt(self) -> bool {
+        self.marks.has(Marks::EXEMPT)
+    }
+
     /// The queue for a first visit of it.
     pub fn priority(self) -> Priority {
         if self.is_resource() {
@@ -82,6 +87,10 @@ impl Marks {
     pub const HEAD_SEEN: Self = Self(4);
     /// It was found on a page with known content, or is like the URL of such a page.
     pub const REPEAT: Self = Self(8);
+    /// It is requested whatever it costs its site, as long as it changes nothing: a sitemap has it, or a page names it as its canonical URL.
+    pub const EXEMPT: Self = Self(16);
+    /// It costs its site much, and has a budget.
+    pub const COSTLY: Self = Self(32);
 
     /// These marks, too.
     #[must_use]
@@ -109,6 +118,11 @@ impl QueuedUrl {
     /// Whether it was found on a page with known content, or is like the URL of such a page.
     pub fn is_repeat(&self) -> bool {
         self.marks.has(Marks::REPEAT)
+    }
+
+    /// Whether it costs its site much, and has a budget.
+    pub fn is_costly(&self) -> bool {
+        self.marks.has(Marks::COSTLY)
     }
 
     /// Whether its head was asked for.

@@ -430,6 +430,12 @@ impl<S: Store> Frontier<S> {
         held
     }
 
+    /// Whether a URL is known of a host, as far as memory has what is known of it.
+    pub fn has_seen(&self, id: HostId, fingerprint: Fingerprint) -> bool {
+        let host = self.hosts.slot(id).host();
+        host.is_some_and(|host| host.seen.is_loaded() && host.seen.contains(fingerprint))
+    }
+
     /// True if the URL was seen; only for hosts whose seen set is in memory or small.
     pub fn is_seen(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
         self.load(id)?;

@@ -170,6 +170,9 @@ pub(super) fn admit(
         host.groups.note(&url.path, url.depth);
         return None;
     }
+    if url.is_costly() {
+        return host.groups.admit_costly(&url.path, url.depth);
+    }
     if is_variant(host, key, url) {
         url.marks = url.marks.with(Marks::REPEAT);
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use meta::consent::{Consent, Policy, Purpose};
 
 use super::descriptors;
-use crate::config::{self, ConsentSettings, Dialect, LaterDenial, Settings, TrapSettings};
+use crate::config::{self, ConsentSettings, CostlySettings, Dialect, LaterDenial, Settings, TrapSettings};
 use crate::consent::{ConsentCache, ConsentRules};
+use crate::costly::CostlyRules;
 use crate::engine::EngineSettings;
 use crate::fetch::FetchSettings;
 use crate::frontier::FrontierLimits;
@@ -106,6 +107,14 @@ pub(super) fn closes_unread_head(settings: &Settings) -> bool {
     matches!(settings.robots.dialect, Dialect::Hardened | Dialect::Strictest)
 }
 
+/// What is done about costly URLs. The directory of kinds was read when the settings were checked.
+fn costly_rules(settings: &CostlySettings) -> CostlyRules {
+    CostlyRules::new(settings).unwrap_or_else(|error| {
+        tracing::warn!("only the program's own kinds of sites are known: {error}");
+        CostlyRules::of_program(settings)
+    })
+}
+
 /// How pages are read.
 pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
     PageRules {
@@ -120,8 +129,8 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         archive: settings.warc.enabled,
         index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
-        costly: settings.costly,
         walls: settings.walls.action,
+        costly: costly_rules(&settings.costly),
         wanted: wanted(settings),
         key,
         read_pool: ReadPool::default(),

@@ -16,7 +16,9 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use super::key::{HOST, Keys, REPEATS};
+use ::costly::BUDGET;
+
+use super::key::{HOST, Keys, REPEATS, costly_key};
 use super::{Budget, BudgetExceeded, TrapSettings};
 
 /// Where a group is stored whole, 8 numbers follow that were marks of pages once, and how many there were.
@@ -186,6 +188,17 @@ impl Groups {
             }
         }
         held
+    }
+
+    /// As [`Groups::admit`], of a URL that costs its site much: those with the same path and the same parameters have a budget.
+    pub(crate) fn admit_costly(&mut self, path_and_query: &str, depth: u32) -> Option<BudgetExceeded> {
+        let key = costly_key(path_and_query);
+        let count = self.find(key).map_or(0, |group| u64::from(group.count));
+        if count >= u64::from(BUDGET) {
+            return Some(BudgetExceeded::new(Budget::Costly, u64::from(BUDGET), count));
+        }
+        self.count(key, depth);
+        None
     }
 
     /// Counts a URL that is admitted whatever its groups hold.

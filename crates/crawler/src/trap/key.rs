@@ -1,5 +1,7 @@
 //! What a URL has in common with others of its host: the path before its query, and the path with digits masked.
 
+use ::costly::group;
+
 /// The keys under which a URL is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Keys {
@@ -67,6 +69,12 @@ pub(super) fn folder(path: &str) -> &str {
 
 /// Characters from which on a word with digits in it counts as a made-up name (session, hash, UUID).
 const NAME: usize = 8;
+
+/// The key of what costs its site much: the path and the names of the parameters.
+pub(super) fn costly_key(path_and_query: &str) -> u64 {
+    // A URL by itself is enough to tell the groups of one host apart.
+    hash(b'c', group(&format!("http://a{path_and_query}")).as_bytes())
+}
 
 /// The shape of a path: `/cal/2031/04` is `/cal/#/#`; a long word of letters and digits is `*`.
 pub fn shape(path: &str) -> String {

@@ -43,6 +43,8 @@ pub enum Budget {
     SamePages,
     /// Hosts that one page makes known.
     HostsPerPage,
+    /// Costly URLs with one path and the same parameters.
+    Costly,
 }
 
 impl Budget {
@@ -58,6 +60,7 @@ impl Budget {
             Self::ShapeVariants => "traps.shape_variants",
             Self::SamePages => "traps.same_pages",
             Self::HostsPerPage => "traps.hosts_per_page",
+            Self::Costly => "costly.action",
         }
     }
 
@@ -73,6 +76,7 @@ impl Budget {
             Self::ShapeVariants => LinkOutcome::TrapShape,
             Self::SamePages => LinkOutcome::TrapSame,
             Self::HostsPerPage => LinkOutcome::TrapPage,
+            Self::Costly => LinkOutcome::Costly,
         }
     }
 }
@@ -116,6 +120,9 @@ impl BudgetExceeded {
             }
             Budget::UrlsPerHost => format!("{host} already has {count} URLs"),
             Budget::HostsPerDomain => format!("{} already has {count} hosts", domain(host)),
+            Budget::Costly => {
+                format!("{count} costly URLs differ from {host}{path} only in values of the query")
+            }
             Budget::HostsPerPage => format!("the page already names {count} new hosts"),
             Budget::QueryVariants => format!(
                 "{count} URLs differ from {host}{path} only in the query; {fresh} of {pages} pages had new content"

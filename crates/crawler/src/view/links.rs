@@ -23,7 +23,8 @@ row! {
         /// `queued`, `seen` (already known), `untested` (compared when its host is next due), or why it isn't followed:
         /// `nofollow_page nofollow_rel resource other_host other_path pattern too_deep too_long
         /// too_many_redirects redirect_loop not_http no_image_index trap_depth trap_segments trap_repeats
-        /// trap_host trap_domain trap_query trap_shape trap_same trap_page sitemap_other_host forgotten growth`.
+        /// trap_host trap_domain trap_query trap_shape trap_same trap_page sitemap_other_host forgotten growth
+        /// costly`.
         outcome: &'static str [names],
         /// The element: `a area frame iframe link refresh img script source media form`, `redirect`, or in a style `css_import css_font css_image`.
         kind: String [names],

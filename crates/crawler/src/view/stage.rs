@@ -24,7 +24,9 @@ pub(super) fn stage(skip: &Decision) -> Stage {
         (_, Reason::Link(Skip::Forgotten)) => Stage::Removed,
         (Layer::Robots | Layer::Consent | Layer::Address, _) | (_, Reason::Link(Skip::Type)) => Stage::Site,
         (_, Reason::Link(Skip::OtherHost | Skip::OtherPath | Skip::Pattern)) => Stage::Scope,
-        (Layer::Trap, _) | (_, Reason::Link(Skip::TooDeep | Skip::TooLong | Skip::Growth)) => Stage::Limit,
+        (Layer::Trap, _) | (_, Reason::Link(Skip::TooDeep | Skip::TooLong | Skip::Growth | Skip::Costly)) => {
+            Stage::Limit
+        }
         _ => Stage::Link,
     }
 }

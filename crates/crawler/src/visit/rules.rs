@@ -4,7 +4,7 @@ use meta::consent::Policy;
 
 use super::read_pool::ReadPool;
 use crate::config::Walls;
-use crate::costly::CostlySettings;
+use crate::costly::CostlyRules;
 use crate::suspects::{self, Noted, Suspects};
 use crate::wanted::Wanted;
 use page::extract::{ExtractLimits, SelectLimits, SelectRule};
@@ -37,10 +37,10 @@ pub struct PageRules {
     pub index: bool,
     /// Whether images, scripts, style sheets and other resources are queued, and looked for in styles.
     pub resources: bool,
-    /// What is stripped from the URLs of links and redirects.
-    pub costly: CostlySettings,
     /// Whether walls are told from pages.
     pub walls: Walls,
+    /// Which URLs are costly, and what is stripped from those of links and redirects.
+    pub costly: CostlyRules,
     /// Which responses are read, by their heads.
     pub wanted: Wanted,
     /// The crawl's fingerprint key.

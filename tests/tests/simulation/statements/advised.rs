@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::config::{ScopeMode, Settings, TrapSettings};
+use crawler::config::{CostlyAction, ScopeMode, Settings, TrapSettings};
 use crawler::view::{Advice, Explanation, Fate, Statement, View};
 use page::url::CrawlUrl;
 use whole_program::simweb::{Kind, Link, LinkKind, Page, RobotsForm, Web};
@@ -266,6 +266,7 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
             Way::Resume(with(&|settings| settings.limits.max_depth = number(words, "--max-depth ")))
         }
         Advice::HigherSetting => Way::Resume(with(&|settings| raise(settings, words))),
+        Advice::KeepCostly => Way::Resume(with(&|settings| settings.costly.action = CostlyAction::Keep)),
         Advice::Resources => Way::Resume(with(&|settings| settings.scope.resources = true)),
         Advice::LinkFromPage | Advice::ListedLink => Way::Revisit(
             settings(),

@@ -687,6 +687,10 @@ impl<'a> Judge<'a> {
                 self.check(layer == Some("trap"), || format!("{layer:?}"));
                 self.evidence();
             }
+            S::Costly => {
+                self.skipped(Some(LinkOutcome::Costly));
+                self.evidence();
+            }
             S::LeftOut => {
                 self.skipped(None);
                 self.evidence();

@@ -74,6 +74,10 @@ pub(crate) struct AdjustableArgs {
     #[arg(long, value_name = "TYPE", value_delimiter = ',', help_heading = "Scope")]
     types: Vec<String>,
 
+    /// URLs that cost a site much, such as histories, searches and carts: skip them, request a few of each group, or keep them [default: skip]
+    #[arg(long, value_name = "ACTION", value_parser = ["skip", "budget", "keep"], help_heading = "Scope")]
+    costly: Option<String>,
+
     /// Maximum pages of the crawl [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
     max_pages: Option<String>,
@@ -128,6 +132,7 @@ impl AdjustableArgs {
             ("scope.mode", &self.scope),
             ("scope.resource_hosts", &self.resource_hosts),
             ("walls.action", &self.walls),
+            ("costly.action", &self.costly),
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),

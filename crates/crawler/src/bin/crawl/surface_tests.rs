@@ -118,6 +118,7 @@ fn every_option_reaches_its_setting() {
             "scope.include" | "scope.exclude" => (Some("^a b$"), "^a b$"),
             "fetch.resolve" => (Some("a.test:127.0.0.1:80"), "a.test:127.0.0.1:80"),
             "consent.purpose" => (Some("tdm"), "tdm"),
+            "costly.action" => (Some("budget"), "budget"),
             "fetch.allow_net" => (Some("10.0.0.0/8"), "10.0.0.0/8"),
             "pace.delay"
             | "pace.max_delay"

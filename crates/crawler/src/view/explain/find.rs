@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::lookup::{page_elsewhere, stored_sitemap};
 use super::super::open::{View, ViewError};
-use crate::costly::{leads_to, without_session};
+use crate::costly::{leads_to, normal_forms};
 use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
@@ -179,7 +179,7 @@ impl View {
             link.to == target.as_str()
                 || CrawlUrl::parse(&link.to).is_ok_and(|to| {
                     let is_wanted = |to: &CrawlUrl| to.fingerprint(self.key()) == wanted;
-                    let is_bare = || without_session(&to).is_some_and(|bare| is_wanted(&bare));
+                    let is_bare = || normal_forms(to.as_str()).iter().any(|form| form == target.as_str());
                     to.host() == target.host() && (is_wanted(&to) || is_bare())
                 })
         };

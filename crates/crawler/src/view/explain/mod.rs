@@ -32,7 +32,7 @@ use super::pages::{PageRow, page_row};
 use super::stage::{Stage, stage};
 use super::{LedgerRow, lookup::PageUrls};
 use crate::consent::denials;
-use crate::costly::leads_to;
+use crate::costly::{CostlyRules, leads_to};
 use crate::ledger;
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, UnreadText};
@@ -128,7 +128,8 @@ impl View {
         let story = self.explain_spelt(url, parts)?;
         let is_unknown = story.fate == Fate::Unseen && story.decisions.is_empty();
         let settings = self.crawl_settings().unwrap_or_default();
-        let Some(normal) = is_unknown.then(|| settings.costly.normal(url)).flatten() else {
+        let rules = || CostlyRules::of_program(&settings.costly);
+        let Some(normal) = is_unknown.then(|| rules().normal(url)).flatten() else {
             return Ok(story);
         };
         let mut story = self.explain_spelt(&normal, parts)?;

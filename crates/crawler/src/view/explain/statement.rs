@@ -97,6 +97,8 @@ kinds! {
         Consent,
         /// A limit against spaces of URLs without end holds it back.
         Trap,
+        /// It costs its site much.
+        Costly,
         /// It was excluded for a reason that no setting changes.
         LeftOut,
         /// The page that linked to it, as it was fetched last, doesn't.
@@ -195,6 +197,8 @@ kinds! {
         HigherSetting,
         /// `resume --resources`.
         Resources,
+        /// `resume --costly keep`.
+        KeepCostly,
         /// `resume --types`.
         OtherTypes,
         /// A new crawl for another purpose.

@@ -11,6 +11,7 @@ use super::super::skipped::evidence_in_words;
 use super::now::Hints;
 use super::statement::{AS_SEED, Advice, Statement};
 use super::{Explanation, Fate, moment};
+use crate::costly::Class;
 use crate::error_kind::ErrorKind;
 use crate::frontier::WALLED;
 use crate::pace::DelayReason;
@@ -487,6 +488,7 @@ impl Explanation {
                     vec![(Advice::OtherTypes, types)]
                 },
             ),
+            (_, Reason::Link(LinkOutcome::Costly)) => costly(&evidence),
             (Layer::Consent, _) => (
                 Statement::Consent,
                 format!("its site denies every purpose of this crawl: {evidence}"),
@@ -605,4 +607,23 @@ fn raised(parked: &str) -> Option<String> {
 fn net_to_allow(detail: &str) -> Option<&str> {
     let (_, net) = detail.split_once("--allow-net ")?;
     net.split([' ', ')']).next()
+}
+
+/// What is said of a URL that costs its site much, by the kind of the site and the class, and what would change it.
+fn costly(evidence: &str) -> (Statement, String, Vec<(Advice, String)>) {
+    let as_seed = (Advice::AsSeed, AS_SEED.to_owned());
+    let keep = "`crawl resume DIR --costly keep`";
+    let named = evidence.split_once(':').and_then(|(kind, class)| Some((kind, class.parse::<Class>().ok()?)));
+    let Some((kind, class)) = named else {
+        let why = format!("a few of such costly URLs are requested: {evidence}");
+        return (Statement::Costly, why, vec![(Advice::KeepCostly, keep.to_owned()), as_seed]);
+    };
+    let why = format!("it costs its site much and brings nothing new: {evidence} ({})", class.words());
+    if class == Class::Effect {
+        return (Statement::Costly, why, vec![as_seed]);
+    }
+    let keep = format!(
+        "{keep}; for these alone, {class} = \"keep\" in [costly.classes] or {kind} = \"keep\" in [costly.kinds] of DIR/crawl.toml, then `crawl resume DIR`"
+    );
+    (Statement::Costly, why, vec![(Advice::KeepCostly, keep), as_seed])
 }

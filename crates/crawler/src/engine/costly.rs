@@ -1,0 +1,105 @@
+//! Judges URLs by what they cost their site: when they are found, and again before they are requested, since by then more may be known of the
+//! site.
+
+use super::Engine;
+use crate::costly::{Action, Class, Standing};
+use crate::fetch::Fetch;
+use crate::frontier::{Finding, Marks};
+use crate::robots_cache::Known;
+use crate::store::Store;
+use page::clock::Now;
+use page::url::{CrawlUrl, Fingerprint};
+
+/// What is done about a URL by what it costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// It is a URL like others.
+    Usual,
+    /// A few of its group are requested.
+    Budgeted,
+    /// It isn't requested: the kind of site and the class, `mediawiki:diff`.
+    Skipped {
+        /// Why.
+        why: String,
+        /// It changes something on the site.
+        is_effect: bool,
+    },
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// What is done about a URL that was found so on a page. Some microseconds.
+    pub(super) fn cost(&self, url: &CrawlUrl, finding: Finding, page: Option<&str>, now: Now) -> Cost {
+        let host = self.frontier.known(url.host());
+        // Where a site redirects to a list in its own order, the list has no other URL.
+        let is_redirect = finding.redirects > 0;
+        let is_known = |base: &str| {
+            let seen =
+                |base: CrawlUrl| self.frontier.has_seen(host?, base.fingerprint(&self.key)).then_some(());
+            !is_redirect && CrawlUrl::parse(base).ok().and_then(seen).is_some()
+        };
+        let page = page.filter(|_| !is_redirect);
+        let judged = self.context.pages.costly.judge(url, page, standing(finding), is_known, now.wall);
+        let Some(reason) = judged.reason else { return Cost::Usual };
+        let is_effect = reason.class == Class::Effect;
+        let cost = match judged.action {
+            Action::Skip => Cost::Skipped { why: reason.to_string(), is_effect },
+            Action::Budget => Cost::Budgeted,
+            // What is stripped was stripped when the page was read.
+            Action::Keep | Action::Normalise(_) => return Cost::Usual,
+        };
+        if !is_effect && (self.bounds.scope.includes(url) || self.is_allowed_by_line(url, now)) {
+            return Cost::Usual;
+        }
+        cost
+    }
+
+    /// Why a URL that was found so on a page isn't queued, if it is new; one that has a budget is marked.
+    pub(super) fn judge_cost(
+        &self,
+        url: &CrawlUrl,
+        fingerprint: Fingerprint,
+        finding: &mut Finding,
+        page: &str,
+    ) -> Option<String> {
+        let host = self.frontier.known(url.host());
+        if host.is_some_and(|host| self.frontier.has_seen(host, fingerprint)) {
+            return None;
+        }
+        match self.cost(url, *finding, Some(page), self.clock.now()) {
+            Cost::Usual => None,
+            Cost::Budgeted => {
+                finding.marks = finding.marks.with(Marks::COSTLY);
+                None
+            }
+            Cost::Skipped { why, .. } => Some(why),
+        }
+    }
+
+    /// Whether a line of robots.txt allows a URL, and not the whole site with it.
+    fn is_allowed_by_line(&self, url: &CrawlUrl, now: Now) -> bool {
+        let Ok(Known::Fresh(entry) | Known::Stale(entry)) = self.context.robots.lookup(&url.origin(), now)
+        else {
+            return false;
+        };
+        let verdict = entry.robots.verdict(url.path_and_query());
+        let rule = verdict.rule.as_deref().and_then(|rule| rule.split_once(':'));
+        verdict.allowed
+            && rule.is_some_and(|(name, path)| {
+                let path = path.trim().trim_end_matches(['*', '$']);
+                name.trim().eq_ignore_ascii_case("allow") && path.len() > 1
+            })
+    }
+}
+
+/// How a URL came into the crawl, as far as that exempts it.
+fn standing(finding: Finding) -> Standing {
+    if finding.is_seed() && finding.redirects == 0 || finding.via.is_none() {
+        Standing::Seed
+    } else if finding.is_resource() {
+        Standing::Requisite
+    } else if finding.is_seed() || finding.is_exempt() {
+        Standing::Included
+    } else {
+        Standing::Found
+    }
+}
