@@ -144,6 +144,7 @@ STATEMENTS = {
             of("trap/groups.rs", "DEEPER"),
         ),
         ("and {} for each new page", GROWTH),
+        ("The first {} pages of each first folder", of("costly/looks.rs", "PAGES")),
         ("requests at most {} URLs with one path", of_costly("judge.rs", "BUDGET")),
         ("(X(1)S(...))` with {} characters", of_costly("strip.rs", "ASP_NET")),
         ("with a value of {} or more of", of_costly("strip.rs", "LEAST")),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use whole_program::program::Crawl;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
@@ -39,7 +40,8 @@ const COSTLY: [(&str, &str); 10] = [
 
 fn sites() -> Sites {
     let links = |paths: &mut dyn Iterator<Item = &str>| -> String {
-        paths.map(|path| format!("<p>to {path}<a href='{path}'>x</a>")).collect()
+        let links: Vec<_> = paths.map(|path| format!("<p>to {path}<a href='{path}'>x</a>")).collect();
+        links.concat()
     };
     let costly = || COSTLY.iter().map(|(path, _)| *path);
     let content = CONTENT.iter().copied().filter(|path| !path.starts_with("/of-sitemap"));
@@ -69,6 +71,12 @@ fn requested(scene: &Scene) -> BTreeSet<String> {
     scene.server.pages().into_iter().filter(|url| !url.ends_with("/sitemap.xml")).collect()
 }
 
+/// The answer of `crawl explain` about a URL that is skipped, and what would change it.
+fn explained(scene: &Scene, url: &str) -> String {
+    let story = scene.look("explain", &[url, "--json"]).expect(1).json().remove(0);
+    format!("{} {}", story["answer"], story["change"])
+}
+
 fn urls<'a>(paths: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     paths.into_iter().map(|path| format!("http://a.test{path}")).collect()
 }
@@ -95,10 +103,9 @@ fn costly_urls_are_skipped_and_all_content_is_fetched() {
         .collect();
     let expected: BTreeSet<_> = expected.iter().map(|(url, why)| (url.as_str(), "costly", *why)).collect();
     assert_eq!(skipped, expected);
-    let explained = scene.look("explain", &["http://a.test/login?next=/"]);
-    let says = &explained.expect(1).stdout;
+    let says = explained(&scene, "http://a.test/login?next=/");
     assert!(says.contains("it costs its site much and brings nothing new: any:login"), "{says}");
-    assert!(says.contains("`crawl resume DIR --costly keep`"), "{says}");
+    assert!(says.contains("--costly keep`"), "{says}");
     scene.look("audit", &[]).expect(0);
 
     // All but what changes something.
@@ -149,8 +156,8 @@ fn single_classes_and_hosts_are_kept_where_the_settings_say_so() {
 /// 300 lists that differ in one value: 200 of them are requested.
 #[test]
 fn a_group_of_costly_urls_has_a_budget() {
-    let links: String = (0..300).map(|n| format!("<a href='/x?fq=a{n}&fq=b'>x</a>")).collect();
-    let mut sites = Sites::new().page("a.test", "/", Answer::html(links));
+    let links: Vec<_> = (0..300).map(|n| format!("<a href='/x?fq=a{n}&fq=b'>x</a>")).collect();
+    let mut sites = Sites::new().page("a.test", "/", Answer::html(links.concat()));
     for n in 0..300 {
         sites = sites.page("a.test", &format!("/x?fq=a{n}&fq=b"), Answer::html(format!("<p>{n}")));
     }
@@ -178,5 +185,71 @@ fn a_crawl_of_an_earlier_version_requests_costly_urls_as_before() {
     let asked = requested(&scene);
     assert!(asked.contains("http://a.test/login?next=/"), "{asked:?}");
     assert!(asked.contains("http://a.test/logout"), "{asked:?}");
+    scene.look("audit", &[]).expect(0);
+}
+
+/// A wiki below `/` whose first page says nothing of its kind, and a forum that does from the beginning.
+fn wiki() -> Sites {
+    let head =
+        "<html><head><meta name='generator' content='MediaWiki 1.43.1'></head><body class='mediawiki ltr'>";
+    let costly = "<a href='/w/index.php?title=Owl&amp;action=history'>h</a><a href='/w/index.php?title=Owl&amp;action=edit'>e</a>\
+                  <a href='/w/index.php?title=Owl&amp;diff=prev&amp;oldid=7'>d</a><a href='/wiki/Special:Search'>s</a>";
+    let mut sites = Sites::new().page(
+        "wiki.test",
+        "/",
+        Answer::html(format!("<a href='/wiki/Owl'>Owl</a>{costly}<a href='/wiki/Jay'>Jay</a>")),
+    );
+    for name in ["Owl", "Jay"] {
+        let page = format!("{head}<h1>{name}</h1><a href='/wiki/Talk:{name}'>t</a>{costly}");
+        sites = sites.page("wiki.test", &format!("/wiki/{name}"), Answer::html(page));
+        let talk = format!("{head}<p>Talk of {name}");
+        sites = sites.page("wiki.test", &format!("/wiki/Talk:{name}"), Answer::html(talk));
+    }
+    for path in [
+        "/w/index.php?title=Owl&action=history",
+        "/w/index.php?title=Owl&action=edit",
+        "/w/index.php?title=Owl&diff=prev&oldid=7",
+        "/wiki/Special:Search",
+    ] {
+        sites = sites.page("wiki.test", path, Answer::html(format!("{head}<p>{path}")));
+    }
+    sites
+}
+
+#[test]
+fn a_kind_that_becomes_known_is_used_for_what_waits_and_after_a_restart() {
+    let scene = Scene::new(wiki());
+    std::fs::write(scene.seeds(), "http://wiki.test/\n").unwrap();
+    // The first page, and the one that shows the kind.
+    scene.crawl().args(["--max-pages", "2"]).run().expect(10);
+    assert_eq!(scene.table("hosts")[0]["kinds"], serde_json::json!(["mediawiki"]));
+    scene.resume().args(["--max-pages", "none"]).run().expect(0);
+    let expected = ["/", "/wiki/Owl", "/wiki/Jay", "/wiki/Talk:Owl", "/wiki/Talk:Jay"];
+    let expected: BTreeSet<_> = expected.iter().map(|path| format!("http://wiki.test{path}")).collect();
+    assert_eq!(requested(&scene), expected);
+    let history = "http://wiki.test/w/index.php?title=Owl&action=history";
+    let says = explained(&scene, history);
+    assert!(says.contains("mediawiki:history (versions of a page or a file)"), "{says}");
+    assert!(says.contains("in [costly.kinds] of"), "{says}");
+    let summary = &scene.look("show", &["--json"]).expect(0).json()[0];
+    let counted: BTreeSet<_> =
+        summary["costly"].as_array().unwrap().iter().map(|row| row["what"].as_str().unwrap()).collect();
+    assert_eq!(
+        counted,
+        BTreeSet::from(["mediawiki:diff", "mediawiki:edit", "mediawiki:history", "mediawiki:search"])
+    );
+    let plan = Crawl::new(["plan", "--offline"]).args([scene.out()]).args(["--json"]).run();
+    let plan = plan.expect(0).json().remove(0);
+    assert_eq!((&plan["costly"], &plan["cheaper"]), (&summary["costly"], &summary["cheaper"]));
+    let cheaper = summary["cheaper"].as_array().unwrap();
+    assert!(
+        cheaper.iter().any(|way| way["host"] == "wiki.test" && way["kind"] == "MediaWiki"),
+        "{cheaper:?}"
+    );
+    scene.look("audit", &[]).expect(0);
+
+    // What was dropped from its queue comes back.
+    scene.resume().args(["--costly", "keep", "--max-pages", "none"]).run().expect(0);
+    assert!(requested(&scene).contains(history));
     scene.look("audit", &[]).expect(0);
 }

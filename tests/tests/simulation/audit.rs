@@ -58,6 +58,7 @@ async fn an_engine_that_reads_less_than_it_should_is_caught_and_a_polite_one_is_
         "settings",
         "scope",
         "limits",
+        "costly",
         "archived_digests",
         "RFC 9309",
     ] {

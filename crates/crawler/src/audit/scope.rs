@@ -12,7 +12,8 @@ use regex::Regex;
 use super::requests::Place;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, LISTED, session};
-use crate::config::{ResourceHosts, ScopeMode, ScopeSettings, Settings};
+use crate::config::{CostlyAction, ResourceHosts, ScopeMode, ScopeSettings, Settings};
+use crate::costly::changes_something;
 use crate::ledger;
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
@@ -254,6 +255,7 @@ struct Reading<'a> {
     follows: Vec<bool>,
     repaired: bool,
     roots: Roots,
+    seeds: HashSet<Box<str>>,
     sorter: Sorter,
     admitted: Sorter,
     /// Runs that have begun.
@@ -262,6 +264,7 @@ struct Reading<'a> {
     spent: Spent,
     scope: Check,
     limits: Check,
+    costly: Check,
 }
 
 /// Judges every request for a page. Cost: one pass over the ledger, one over the page records. Memory: the seeds and where they redirect
@@ -279,11 +282,16 @@ pub(super) fn judge<S: Store>(
         follows: runs.iter().map(Run::follows_moved_seeds).collect(),
         repaired: repair.is_some(),
         roots,
+        seeds: rules.seeds.iter().map(|seed| seed.as_str().into()).collect(),
         sorter: rules.sorter(),
         admitted: rules.sorter(),
         begun: 0,
         bytes: 0,
         spent: Spent::default(),
+        costly: Check::new(
+            "costly",
+            "no URL is requested that changes something on its site by the rules for any site, unless it is a seed",
+        ),
         scope: Check::new(
             "scope",
             "each URL requested is within the hosts, paths, patterns and length that the settings of its run, or of an earlier one, allow",
@@ -304,10 +312,12 @@ pub(super) fn judge<S: Store>(
     if let Some(silent) = silent {
         reading.scope.unjudged = Some(silent.clone());
         reading.limits.unjudged = Some(silent.clone());
+        reading.costly.unjudged = Some(silent.clone());
     } else if reading.bounds.iter().all(Option::is_none) {
         let why = "no run's settings are recorded: an older crawl, or its ledger was off";
         reading.scope.unjudged = Some(why.to_owned());
         reading.limits.unjudged = Some(why.to_owned());
+        reading.costly.unjudged = Some(why.to_owned());
     }
     reading.judge(store)
 }
@@ -410,6 +420,17 @@ impl<'a> Reading<'a> {
                 flags |= IS_ELSEWHERE;
             }
         }
+        let run = self.begun.checked_sub(1).and_then(|run| self.bounds.get(run)).and_then(Option::as_ref);
+        // Of a request that an earlier run made, that run's settings aren't at hand.
+        if run.is_some_and(|run| run.settings.costly.action != CostlyAction::Sessions)
+            && entry.runs_earlier() == 0
+        {
+            self.costly.case();
+            if changes_something(url.as_str()) && !self.seeds.contains(url.as_str()) {
+                let at = entry.evidence.request.as_ref().map(|request| request.started);
+                self.costly.broken(url.as_str(), at, "it changes something, and is no seed");
+            }
+        }
         let host = blake3::hash(entry.host.as_bytes());
         let run = (self.begun as u32).to_be_bytes();
         let print = self.print(url);
@@ -477,7 +498,7 @@ impl<'a> Reading<'a> {
             }
         }
         self.judge_pages(store, pages)?;
-        Ok(Judged { checks: vec![self.scope, self.limits], admitted: self.admitted })
+        Ok(Judged { checks: vec![self.scope, self.limits, self.costly], admitted: self.admitted })
     }
 
     fn judge_request<S: Store>(

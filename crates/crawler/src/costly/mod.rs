@@ -1,17 +1,22 @@
 //! URLs that cost a site more than they bring, by the tables of the crate `costly-urls`: which parts of a URL are stripped before it is
 //! known, and which URLs aren't requested.
 
+mod looks;
 mod settings;
 
 use std::sync::{Arc, LazyLock};
 
-pub use ::costly::{Action, Class, Judgement, KindError, Mode, Standing};
-use ::costly::{Judge, Kinds, Link, Month, Switches};
+pub use ::costly::{Action, Class, Instead, Judgement, KindError, Mode, Shown, Site, Standing};
+use ::costly::{Judge, Kinds, Link, Month, PageSigns, Switches, recognise};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use self::looks::Looks;
 pub use self::settings::{CostlyAction, CostlySettings, Session};
 use page::url::CrawlUrl;
+
+/// Bytes of a page that are looked through for signs of a kind.
+const LOOKED_AT: usize = 256 * 1024;
 
 /// The kinds of sites that the program has. A test of their crate reads all of them.
 static OF_PROGRAM: LazyLock<Arc<Kinds>> = LazyLock::new(|| Arc::new(Kinds::embedded().unwrap_or_default()));
@@ -21,6 +26,7 @@ static OF_PROGRAM: LazyLock<Arc<Kinds>> = LazyLock::new(|| Arc::new(Kinds::embed
 pub struct CostlyRules {
     switches: Switches,
     kinds: Arc<Kinds>,
+    looks: Arc<Looks>,
     /// False in a crawl of an earlier version, which stripped session ids and judged nothing.
     judges: bool,
 }
@@ -42,6 +48,7 @@ impl CostlyRules {
         Self {
             switches: settings.switches(),
             kinds: Arc::clone(&OF_PROGRAM),
+            looks: Arc::default(),
             judges: settings.action != CostlyAction::Sessions,
         }
     }
@@ -53,22 +60,53 @@ impl CostlyRules {
         CrawlUrl::from_text(judge.stripped(url.as_str(), None)?).ok()
     }
 
-    /// What is done about a URL that was found on a page, at a time. `is_known` says whether a URL is in the crawl already. Some microseconds.
-    pub fn judge(
-        &self,
+    /// What is done about a URL that was found on a page, at a time. `site` is what is known of its host, `is_known` says whether a URL is in the crawl already. Some microseconds.
+    pub fn judge<'a>(
+        &'a self,
         url: &CrawlUrl,
         page: Option<&str>,
         standing: Standing,
+        site: Option<&'a Site>,
         is_known: impl Fn(&str) -> bool,
         at: Timestamp,
-    ) -> Judgement<'_> {
+    ) -> Judgement<'a> {
         if !self.judges {
             return Judgement { action: Action::Keep, reason: None };
         }
         let date = at.to_zoned(TimeZone::UTC).date();
         let year = u16::try_from(date.year()).unwrap_or_default();
         let judge = self.judge_in(Month { year, month: date.month().unsigned_abs() });
-        judge.judge(&Link { url: url.as_str(), page, standing }, None, is_known)
+        judge.judge(&Link { url: url.as_str(), page, standing }, site, is_known)
+    }
+
+    /// The URL that a link stands for on a site whose kinds are known, where that is another one.
+    pub fn normal_on(&self, url: &CrawlUrl, site: &Site) -> Option<CrawlUrl> {
+        if !self.judges {
+            return None;
+        }
+        let judge = self.judge_in(Month { year: 0, month: 1 });
+        let link = Link { url: url.as_str(), page: None, standing: Standing::Found };
+        match judge.judge(&link, Some(site), |_| false).action {
+            Action::Normalise(normal) => CrawlUrl::from_text(normal).ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether a page is to be looked at for signs of a kind: one of the first of its part of the host. Counts it.
+    pub fn looks_at(&self, url: &CrawlUrl) -> bool {
+        self.judges && self.looks.take(url)
+    }
+
+    /// The kinds of site that a page shows.
+    pub fn shown(
+        &self,
+        url: &CrawlUrl,
+        generators: &[&str],
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Vec<Shown> {
+        let markup = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]);
+        recognise(&PageSigns { url: url.as_str(), generators, headers, markup: &markup }, &self.kinds)
     }
 
     /// Whether there is such a kind of site; `any` are the rules for any site.
@@ -90,6 +128,21 @@ impl CostlyRules {
 pub fn normal_forms(reference: &str) -> Vec<String> {
     let url = CrawlUrl::parse(reference).map(String::from);
     url.map(|url| ::costly::normal_forms(&url, &OF_PROGRAM)).unwrap_or_default()
+}
+
+/// The cheaper ways to the content of a kind of site, and the kind's name for people.
+pub fn cheaper_ways(kind: &str) -> Option<(&'static str, &'static [Instead])> {
+    let kind = OF_PROGRAM.get(kind)?;
+    Some((kind.title(), kind.instead()))
+}
+
+/// Whether a URL changes something by the rules of any site, whatever the settings say.
+pub fn changes_something(url: &str) -> bool {
+    // None of those rules depends on the month.
+    let judge =
+        Judge { kinds: &OF_PROGRAM, switches: &Switches::default(), now: Month { year: 0, month: 1 } };
+    let link = Link { url, page: None, standing: Standing::Included };
+    judge.judge(&link, None, |_| false).reason.is_some_and(|reason| reason.class == Class::Effect)
 }
 
 /// Whether a reference as it was found leads to a URL: it is that one, or that one with what is stripped.

@@ -1,12 +1,20 @@
 //! Judges URLs by what they cost their site: when they are found, and again before they are requested, since by then more may be known of the
 //! site.
 
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+
 use super::Engine;
-use crate::costly::{Action, Class, Standing};
+use crate::commit::CommitError;
+use crate::costly::{Action, Class, Shown, Site, Standing};
 use crate::fetch::Fetch;
-use crate::frontier::{Finding, Marks};
+use crate::frontier::{Finding, Lease, Marks};
+use crate::record::{HostKinds, names_the_page};
 use crate::robots_cache::Known;
-use crate::store::Store;
+use crate::store::{Store, Tree};
+use crate::visit::FoundLink;
 use page::clock::Now;
 use page::url::{CrawlUrl, Fingerprint};
 
@@ -26,7 +34,68 @@ pub(super) enum Cost {
     },
 }
 
+/// The kinds of site of hosts, as far as they were looked up lately. What is known of all hosts is in the database.
+pub(super) struct KnownKinds(Mutex<LruCache<Box<str>, Option<Arc<Site>>>>);
+
+/// Hosts whose kinds are kept in memory, some hundred bytes each.
+const HOSTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(8_191);
+
+impl Default for KnownKinds {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(HOSTS)))
+    }
+}
+
 impl<F: Fetch, S: Store> Engine<F, S> {
+    /// The kinds of site that a host has shown. What can't be read isn't known.
+    fn site_of(&self, host: &str) -> Option<Arc<Site>> {
+        let mut known = self.kinds.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(site) = known.get(host) {
+            return site.clone();
+        }
+        let stored = self.frontier.get(Tree::Meta, &HostKinds::key(host)).ok().flatten();
+        let kinds = stored.and_then(|value| HostKinds::read(&value).ok());
+        let site = kinds.map(|kinds| Arc::new(kinds.site()));
+        known.put(host.into(), site.clone());
+        site
+    }
+
+    /// Takes in the kinds of site that a page of a host shows. URLs that wait are judged by them when their turn comes.
+    pub(super) fn learn_kinds(&mut self, host: &str, shown: Vec<Shown>) -> Result<(), CommitError> {
+        if shown.is_empty() {
+            return Ok(());
+        }
+        let mut site = self.site_of(host).as_deref().cloned().unwrap_or_default();
+        if !site.add(shown) {
+            return Ok(());
+        }
+        let value = HostKinds::of(&site).write()?;
+        self.touch(value.len());
+        self.frontier.put(Tree::Meta, HostKinds::key(host), value);
+        let known = self.kinds.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        known.put(host.into(), Some(Arc::new(site)));
+        Ok(())
+    }
+
+    /// Gives the links of a page within its own host the URLs that they stand for on a site of a known kind.
+    pub(super) fn normalise_on_site(&self, lease: &Lease, links: &mut [FoundLink]) {
+        let Some(site) = self.site_of(lease.url.host()) else { return };
+        let is_open = |link: &&mut FoundLink| {
+            link.skip.is_none()
+                && !link.is_resource
+                && !link.is_redirect()
+                && !names_the_page(link.kind, &link.rel)
+        };
+        for link in links.iter_mut().filter(is_open) {
+            let Some((url, _)) = link.known().filter(|(url, _)| url.host() == lease.url.host()) else {
+                continue;
+            };
+            if let Some(normal) = self.context.pages.costly.normal_on(url, &site) {
+                link.stands_for(normal, &self.key);
+            }
+        }
+    }
+
     /// What is done about a URL that was found so on a page. Some microseconds.
     pub(super) fn cost(&self, url: &CrawlUrl, finding: Finding, page: Option<&str>, now: Now) -> Cost {
         let host = self.frontier.known(url.host());
@@ -38,7 +107,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             !is_redirect && CrawlUrl::parse(base).ok().and_then(seen).is_some()
         };
         let page = page.filter(|_| !is_redirect);
-        let judged = self.context.pages.costly.judge(url, page, standing(finding), is_known, now.wall);
+        let rules = &self.context.pages.costly;
+        let site = self.site_of(url.host());
+        let judged = rules.judge(url, page, standing(finding), site.as_deref(), is_known, now.wall);
         let Some(reason) = judged.reason else { return Cost::Usual };
         let is_effect = reason.class == Class::Effect;
         let cost = match judged.action {

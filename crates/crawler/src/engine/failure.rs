@@ -44,6 +44,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             keeps_links: false,
             withdrawn: Vec::new(),
             mark: None,
+            kinds: Vec::new(),
             encoded: None,
             growth: Growth::default(),
         };

@@ -81,7 +81,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
-        let links = std::mem::take(&mut visited.links);
+        let mut links = std::mem::take(&mut visited.links);
+        self.normalise_on_site(lease, &mut links);
         let mut outcomes = Vec::with_capacity(links.len());
         let mut skips = Vec::new();
         self.bounds.domains.begin_page(0);

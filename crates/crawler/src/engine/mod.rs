@@ -49,6 +49,7 @@ pub use self::address_pool::AddressPool;
 pub use self::allowance::{Allowance, Share};
 use self::aside::Asides;
 use self::careful::Careful;
+use self::costly::KnownKinds;
 use self::entries::URLS_REMEMBERED;
 use self::gates::Gates;
 use self::group::Group;
@@ -109,6 +110,8 @@ pub struct Engine<F, S> {
     limits: Limits,
     /// What delays a ready host besides its own delay.
     gates: Gates,
+    /// The kinds of site that hosts have.
+    kinds: KnownKinds,
     /// What waits to be committed.
     group: Group<S>,
     reports: Reports,
@@ -234,6 +237,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             context,
             frontier,
             bounds: Bounds { scope, domains, skips: FingerprintSet::default() },
+            kinds: KnownKinds::default(),
             gates: Gates::new(quotas, addresses, deadline),
             group: Group::new(committer, totals, clock),
             reports: Reports::new(listener),

@@ -292,6 +292,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<(), CommitError> {
         let Work::Visit(item) = &lease.work else { return Ok(()) };
         let fingerprint = lease.url.fingerprint(&self.key);
+        self.learn_kinds(lease.url.host(), std::mem::take(&mut visited.kinds))?;
         let says_the_same = self.says_the_same(lease, item, &visited)?;
         let mut links =
             self.admit_links(lease, item, fingerprint, &mut visited, refused, says_the_same, now)?;

@@ -207,6 +207,7 @@ fn page(at: &str, status: u16, links: Vec<FoundLink>) -> Visited {
         keeps_links: false,
         withdrawn: Vec::new(),
         mark: None,
+        kinds: Vec::new(),
         effects: Effects::default(),
         denials: None,
         encoded: None,

@@ -1,6 +1,7 @@
 //! Plans a crawl: fetches only robots.txt and sitemaps, with the delays and the address guard of a crawl; or uses what
 //! the directory of a crawl has, without requests.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +21,7 @@ use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
 use crate::store::{MemoryStore, Store, shared};
-use crate::view::{SitemapSummary, View, ViewError, stored_moved_seeds};
+use crate::view::{SitemapSummary, View, ViewError, most_frequent, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
 use page::clock::{Clock, wall};
 use page::url::CrawlUrl;
@@ -123,8 +124,12 @@ pub fn plan_stored<S: Store>(
     for waiting in view.queue() {
         take(&waiting.map_err(read)?.url)?;
     }
+    let mut costly: BTreeMap<String, u64> = BTreeMap::new();
     for skipped in view.skipped().map_err(read)? {
         let skipped = skipped.map_err(read)?;
+        if let Some(class) = skipped.costly_class() {
+            *costly.entry(class.to_owned()).or_default() += 1;
+        }
         if skipped.reason == PlainReason::RobotsTxt {
             take(&skipped.url)?;
         }
@@ -134,7 +139,8 @@ pub fn plan_stored<S: Store>(
     let moved = moved.collect::<Result<Vec<_>, _>>()?;
     let sitemaps = sitemaps(&**store)?;
     let plan = Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?;
-    Ok(plan.with_moved_seeds(moved))
+    let cheaper = view.cheaper_ways().map_err(read)?;
+    Ok(plan.with_moved_seeds(moved).with_costly(most_frequent(costly), cheaper))
 }
 
 fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {

@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
-use crate::view::{MovedSeedSummary, SitemapSummary};
+use crate::view::{CheaperWay, Counted, MovedSeedSummary, SitemapSummary};
 use page::clean::clean_to;
 use page::clock::Now;
 use page::url::{CrawlUrl, Origin};
@@ -121,6 +121,10 @@ pub struct Plan {
     pub least_duration: f64,
     /// Seeds of a stored crawl that redirect to another site, or out of its scope. Empty in a plan of a new crawl, which requests no page.
     pub moved_seeds: Vec<MovedSeedSummary>,
+    /// URLs of a stored crawl that cost their site much, by the kind of site and the class, as it skipped them: `mediawiki:history`.
+    pub costly: Vec<Counted>,
+    /// Cheaper ways to the content, by the kinds of site that hosts of a stored crawl have shown.
+    pub cheaper: Vec<CheaperWay>,
     /// The hosts.
     pub hosts: Vec<HostPlan>,
 }
@@ -242,8 +246,16 @@ impl Plan {
             requests: hosts.iter().map(|host| host.requests).sum(),
             least_duration: hosts.iter().map(|host| host.least_duration).fold(0.0, f64::max),
             moved_seeds: Vec::new(),
+            costly: Vec::new(),
+            cheaper: Vec::new(),
             hosts,
         })
+    }
+
+    /// Adds the costly URLs of a stored crawl, and cheaper ways to the content.
+    #[must_use]
+    pub fn with_costly(self, costly: Vec<Counted>, cheaper: Vec<CheaperWay>) -> Self {
+        Self { costly, cheaper, ..self }
     }
 
     /// Adds the moved seeds of a stored crawl.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{HostPlan, OriginPlan, Plan};
 use crate::record::RobotsAccess;
+use crate::view::CheaperWay;
 use page::clean::clean_to;
 use page::quantity::count;
 
@@ -43,6 +44,16 @@ impl Plan {
         if self.moved_seeds.len() > NAMED {
             let more = self.moved_seeds.len() - NAMED;
             line(out, &format!("  ... and {more} more moved seeds: see --json"))?;
+        }
+        if !self.costly.is_empty() {
+            let urls: u64 = self.costly.iter().map(|counted| counted.count).sum();
+            line(out, &format!("  {} would be skipped as costly for their site:", count(urls, "URL")))?;
+            for counted in self.costly.iter().take(NAMED) {
+                line(out, &format!("  {:>8}  {}", counted.count, counted.what))?;
+            }
+        }
+        for CheaperWay { host, kind, way, at } in self.cheaper.iter().take(NAMED) {
+            line(out, &format!("  a cheaper way to the content of {host} ({kind}): {way}, {at}"))?;
         }
         hosts.iter().try_for_each(|host| host.write_text(out))
     }

@@ -391,6 +391,18 @@ fn skipped(report: &Report) -> Markup {
             }
         }
         (table("Reason", "URLs", &report.summary.skipped, in_words))
+        @if !report.summary.costly.is_empty() {
+            h3 { "Costly for their site, by kind of site and class" }
+            (table("Kind and class", "URLs", &report.summary.costly, clean_name))
+        }
+        @if !report.summary.cheaper.is_empty() {
+            h3 { "Cheaper ways to the content" }
+            ul {
+                @for way in &report.summary.cheaper {
+                    li { (way.host) " (" (way.kind) "): " (way.way) ", " (way.at) }
+                }
+            }
+        }
     }
 }
 

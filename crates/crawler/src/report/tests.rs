@@ -54,6 +54,8 @@ pub(super) fn empty() -> Report {
             archived: 0,
             followed: 0,
             skipped: Vec::new(),
+            costly: Vec::new(),
+            cheaper: Vec::new(),
             skipped_not_listed: 0,
             sitemaps_known: 0,
             moved_seeds_known: 1,

@@ -6,7 +6,7 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{HostRecord, stored_hosts};
-use crate::record::{OriginTerms, terms_of_hosts};
+use crate::record::{HostKinds, OriginTerms, kinds_of_hosts, terms_of_hosts};
 
 row! {
     /// A host.
@@ -46,6 +46,9 @@ row! {
         license: Vec<String>,
         /// The last price that a response of robots.txt or a page named (`crawler-price`).
         payment: Option<String> [null = "none did", names],
+        /// The kinds of site that its pages show, with the part of the host where that isn't the whole: `mediawiki`, `wordpress at /blog/`
+        /// ([politeness.md](politeness.md#costly-urls)).
+        kinds: Vec<String>,
     }
 }
 
@@ -56,13 +59,18 @@ impl View {
             Ok(terms) => (terms, None),
             Err(error) => (BTreeMap::new(), Some(Err(error.into()))),
         };
+        let (mut kinds, unread) = match kinds_of_hosts(self.store()) {
+            Ok(kinds) => (kinds, None),
+            Err(error) => (BTreeMap::new(), Some(Err(error.into()))),
+        };
         let rows = self.host_records().map(move |record| {
             record.map(|record| {
                 let terms = terms.remove(&record.host).unwrap_or_default();
-                host_row(record, terms)
+                let kinds = kinds.remove(&record.host).unwrap_or_default();
+                host_row(record, terms, &kinds)
             })
         });
-        error.into_iter().chain(rows)
+        error.into_iter().chain(unread).chain(rows)
     }
 
     pub(super) fn host_records(&self) -> impl Iterator<Item = Result<HostRecord, ViewError>> + '_ {
@@ -75,7 +83,7 @@ impl View {
     }
 }
 
-fn host_row(record: HostRecord, terms: OriginTerms) -> HostRow {
+fn host_row(record: HostRecord, terms: OriginTerms, kinds: &HostKinds) -> HostRow {
     HostRow {
         queued: record.queued(),
         requests: record.counts.requests,
@@ -94,6 +102,7 @@ fn host_row(record: HostRecord, terms: OriginTerms) -> HostRow {
         host: record.host,
         license: terms.license,
         payment: terms.payment,
+        kinds: kinds.words(),
     }
 }
 

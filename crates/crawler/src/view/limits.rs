@@ -206,7 +206,6 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
         LinkOutcome::TooLong => Some("limits.max_url_length"),
         LinkOutcome::TooManyRedirects => Some("limits.max_redirects"),
         LinkOutcome::Growth => Some(GROWTH_OF_DATABASE),
-        LinkOutcome::Costly => None,
         LinkOutcome::TrapDepth => Some("traps.depth"),
         LinkOutcome::TrapSegments => Some("traps.segments"),
         LinkOutcome::TrapRepeats => Some("traps.repeats"),
@@ -231,7 +230,8 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
         | LinkOutcome::RedirectLoop
         | LinkOutcome::Forgotten
         // By scope.types, or by limits.max_media.
-        | LinkOutcome::Type => None,
+        | LinkOutcome::Type
+        | LinkOutcome::Costly => None,
     }
 }
 

@@ -86,9 +86,10 @@ pub(crate) use self::runs::all_runs;
 pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_markdown, write_schema_text};
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
-pub use self::summary::{HostState, HostSummary, SeedAnswer, Summary};
+pub use self::summary::{CheaperWay, HostState, HostSummary, SeedAnswer, Summary};
 #[cfg(feature = "cluster")]
 pub use self::summary_of_parts::summary_of;
+pub(crate) use self::tally::most_frequent;
 pub use self::value::{Value, ValueRef};
 pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};

@@ -18,7 +18,7 @@ use super::row_sorter::host_of;
 use super::stage::stage;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store::{self, StoredPage};
-use crate::record::{Decided, Decision, Layer, LinkRecord, PlainReason, Reason, link_key};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
 use page::extract::LinkKind;
@@ -41,6 +41,15 @@ row! {
         layer: Layer [names],
         /// The host; empty if the URL has none.
         host: String [names],
+    }
+}
+
+impl SkippedRow {
+    /// The kind of site and the class, of a URL that costs its site much: `mediawiki:history`; `budget` of one beyond the budget of its group.
+    pub(crate) fn costly_class(&self) -> Option<&str> {
+        let detail = self.detail.as_deref().filter(|_| self.reason == LinkOutcome::Costly)?;
+        // What is held back by the budget has figures.
+        Some(if detail.contains(' ') { "budget" } else { detail })
     }
 }
 

@@ -16,10 +16,11 @@ use super::sitemaps::SitemapSummary;
 use super::tally::most_frequent;
 use crate::commit::Totals;
 use crate::config::{Record, read_own, read_record, read_record_text};
+use crate::costly::cheaper_ways;
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
 use crate::page_store::{self, StoredPage};
-use crate::record::{EndRecord, PageRecord, RUN_END, Reason, unread_texts};
+use crate::record::{EndRecord, PageRecord, RUN_END, Reason, kinds_of_hosts, unread_texts};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use page::url::CrawlUrl;
@@ -87,6 +88,10 @@ pub struct Summary {
     pub followed: u64,
     /// Skipped URLs, by reason, the most frequent first.
     pub skipped: Vec<Counted>,
+    /// Those that cost their site much, by the kind of site and the class: `mediawiki:history`. The most frequent first.
+    pub costly: Vec<Counted>,
+    /// Cheaper ways to the content of hosts, by the kinds of site that their pages show. Of the first 100 hosts that have any.
+    pub cheaper: Vec<CheaperWay>,
     /// Skipped URLs that no entry of the ledger and no row of table `skipped` has, as the pages and sitemaps count them that name them: a URL
     /// that several name is counted for each.
     pub skipped_not_listed: u64,
@@ -195,6 +200,22 @@ impl Summary {
     }
 }
 
+/// A way to the content of a host that costs it less than a crawl.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct CheaperWay {
+    /// The host.
+    pub host: String,
+    /// The kind of site, for people.
+    pub kind: String,
+    /// What it is: `dump`, `git clone`, `api`, `oai-pmh`, `feed`.
+    pub way: String,
+    /// Where, as a path below the site or a page that describes it.
+    pub at: String,
+}
+
+/// Hosts of which cheaper ways are listed.
+pub(super) const CHEAPER_LISTED: usize = 100;
+
 impl View {
     /// Reads the whole crawl once. Memory as [`View::skipped`].
     pub fn summary(&self) -> Result<Summary, ViewError> {
@@ -211,7 +232,7 @@ impl View {
         let (agent, record) = self.settings();
         let mut reached = Reached::default();
         let mut pages = Pages::default();
-        let skipped = self.skip_reasons(&mut pages, &mut reached)?;
+        let (skipped, costly) = self.skip_reasons(&mut pages, &mut reached)?;
         let end = meta(RUN_END)?.and_then(|text| serde_json::from_str(&text).ok());
         for unreachable in self.unreachable() {
             *pages.errors.entry(unreachable?.kind).or_default() += 1;
@@ -250,6 +271,8 @@ impl View {
             archived: pages.archived,
             followed: pages.followed,
             skipped,
+            costly,
+            cheaper: self.cheaper_ways()?,
             skipped_not_listed: pages.not_listed,
             sitemaps_known: 0,
             sitemaps_crashed: 0,
@@ -366,9 +389,37 @@ impl View {
         Ok(())
     }
 
-    /// The reasons of skipped URLs. Counts the pages on its way, since it needs all of them as well.
-    fn skip_reasons(&self, pages: &mut Pages, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
+    /// The cheaper ways to the content of hosts.
+    pub(crate) fn cheaper_ways(&self) -> Result<Vec<CheaperWay>, ViewError> {
+        let mut ways = Vec::new();
+        let mut hosts = 0;
+        for (host, kinds) in kinds_of_hosts(self.store())? {
+            let before = ways.len();
+            for shown in &kinds.shown {
+                let Some((title, instead)) = cheaper_ways(&shown.kind) else { continue };
+                ways.extend(instead.iter().map(|instead| CheaperWay {
+                    host: host.clone(),
+                    kind: title.to_owned(),
+                    way: instead.way.clone(),
+                    at: instead.at.clone(),
+                }));
+            }
+            hosts += usize::from(ways.len() > before);
+            if hosts == CHEAPER_LISTED {
+                break;
+            }
+        }
+        Ok(ways)
+    }
+
+    /// The reasons of skipped URLs, and of costly ones the kinds and classes. Counts the pages on its way, since it needs all of them as well.
+    fn skip_reasons(
+        &self,
+        pages: &mut Pages,
+        reached: &mut Reached,
+    ) -> Result<(Vec<Counted>, Vec<Counted>), ViewError> {
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+        let mut costly: BTreeMap<String, u64> = BTreeMap::new();
         let counted = page_store::scan(self.store()).map(|page| {
             let page = page?;
             let record = match Plain::of(&page)? {
@@ -388,8 +439,11 @@ impl View {
             if !matches!(row.reason, Reason::Failure(_)) {
                 *reasons.entry(row.reason.to_string()).or_default() += 1;
             }
+            if let Some(class) = row.costly_class() {
+                *costly.entry(class.to_owned()).or_default() += 1;
+            }
         }
-        Ok(most_frequent(reasons))
+        Ok((most_frequent(reasons), most_frequent(costly)))
     }
 
     fn robots_states(&self, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {

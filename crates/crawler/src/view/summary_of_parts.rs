@@ -61,6 +61,8 @@ impl Summary {
             archived,
             followed,
             skipped,
+            costly,
+            cheaper,
             skipped_not_listed,
             sitemaps_known,
             sitemaps_crashed,
@@ -101,6 +103,9 @@ impl Summary {
         self.archived += archived;
         self.followed += followed;
         self.skipped = added(self.skipped, skipped);
+        self.costly = added(self.costly, costly);
+        self.cheaper.extend(cheaper);
+        self.cheaper.sort();
         self.skipped_not_listed += skipped_not_listed;
         self.sitemaps_known += sitemaps_known;
         self.sitemaps_crashed += sitemaps_crashed;

@@ -8,7 +8,7 @@ use super::coverage::Status;
 use super::json;
 use super::limits::in_words as limit_in_words;
 use super::moment::Moment;
-use super::summary::{HostState, HostSummary, Summary};
+use super::summary::{CheaperWay, HostState, HostSummary, Summary};
 use crate::record::in_words;
 use page::clean::{clean, clean_to};
 use page::quantity;
@@ -90,6 +90,15 @@ impl Summary {
                 "  {} may be walls (column suspect of pages)",
                 quantity::count(self.suspects, "response")
             ))?;
+        }
+        if !self.costly.is_empty() {
+            page.counts("Of those, costly for their site, by kind of site and class", &self.costly)?;
+        }
+        if !self.cheaper.is_empty() {
+            page.title("Cheaper ways to the content")?;
+            for CheaperWay { host, kind, way, at } in self.cheaper.iter().take(REASONS_LISTED) {
+                page.line(&format!("  {host} ({kind}): {way}, {at}"))?;
+            }
         }
         if !self.limits.is_empty() {
             page.counts("Limits reached", &self.limits_in_words())?;

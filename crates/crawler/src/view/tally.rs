@@ -43,7 +43,7 @@ impl Tally {
 }
 
 /// Counts with the most frequent first, equal ones by name.
-pub(super) fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<Counted> {
+pub(crate) fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<Counted> {
     let mut counts: Vec<_> = counts.into_iter().map(|(what, count)| Counted { what, count }).collect();
     counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
     counts

@@ -12,7 +12,7 @@ use crate::record::{LinkOutcome, LinkRecord, names_the_page};
 use page::clean::{into_without_controls, without_controls};
 use page::extract::{self, LinkKind, Position};
 use page::shared_text::SharedText;
-use page::url::{CrawlUrl, Fingerprint, resolve};
+use page::url::{CrawlUrl, Fingerprint, FingerprintKey, resolve};
 
 /// A link as found, with what the page's layer says about it.
 #[derive(Debug, Serialize)]
@@ -68,6 +68,14 @@ impl FoundLink {
     pub fn known(&self) -> Option<(&CrawlUrl, Fingerprint)> {
         let (url, fingerprint) = self.target.as_ref().ok()?;
         Some((self.normal.as_ref().unwrap_or(url), *fingerprint))
+    }
+
+    /// Lets it lead to another URL, which the target stands for.
+    pub fn stands_for(&mut self, normal: CrawlUrl, key: &FingerprintKey) {
+        if let Ok((_, fingerprint)) = &mut self.target {
+            *fingerprint = normal.fingerprint(key);
+            self.normal = Some(normal);
+        }
     }
 
     /// The link as it is stored, with what became of it.

@@ -20,6 +20,7 @@ use super::visited::Visited;
 use super::{Requested, revisit};
 use crate::config::Walls;
 use crate::consent::SiteStatements;
+use crate::costly::Shown;
 use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
@@ -156,6 +157,10 @@ pub(super) fn read(
         _ if hides_page => About::default(),
         _ => About { document_state: directives.document_state, ..About::default() },
     };
+    let kinds = match html.as_ref().filter(|_| !hides_page && rules.costly.looks_at(url)) {
+        Some(page) => kinds(rules, url, page, &headers, &response.body, store_text),
+        None => Vec::new(),
+    };
     let marks = html.as_ref().filter(|_| ok && !is_wall).map(|_| text_marks(&response.body));
     let Directives { because, warnings, description, keywords, .. } = &directives;
     // A wall's directives restrict what is stored of it, and are no word of the page's.
@@ -286,6 +291,7 @@ pub(super) fn read(
         status,
         keeps_links: false,
         withdrawn: Vec::new(),
+        kinds,
         mark: match (marks, ok) {
             (Some(marks), _) => Some(marks.mark),
             _ if is_wall => None,
@@ -357,6 +363,29 @@ fn warned(warning: &Warning, because: &[DirectiveSource], keep_text: bool) -> St
     let message = message.split(": ").next().unwrap_or_default();
     let place = Source { text: String::new(), ..source.clone() }.to_string();
     format!("{message}: {}", place.trim_end_matches([':', ' ']))
+}
+
+/// The kinds of site that a page shows. Of one whose content may not be kept no word is.
+fn kinds(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    page: &Extracted,
+    headers: &[(String, String)],
+    body: &[u8],
+    store_text: bool,
+) -> Vec<Shown> {
+    let is_generator = |name: &str| name.trim().eq_ignore_ascii_case("generator");
+    let generators = page.metas.iter().filter(|meta| meta.name.as_deref().is_some_and(is_generator));
+    let generators: Vec<&str> = generators.filter_map(|meta| meta.content.as_deref()).collect();
+    let headers: Vec<(&str, &str)> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut kinds = rules.costly.shown(url, &generators, &headers, body);
+    if !store_text {
+        for shown in &mut kinds {
+            shown.word = None;
+        }
+    }
+    kinds
 }
 
 /// What the page says of itself.

@@ -5,6 +5,7 @@ use walls::Verdict;
 
 use super::found::FoundLink;
 use super::growth::Growth;
+use crate::costly::Shown;
 use crate::encoded::{Size, json, packed_size};
 use crate::packed::pack;
 use crate::record::{Archived, PageRecord};
@@ -37,6 +38,8 @@ pub struct Visited {
     pub withdrawn: Vec<Archived>,
     /// The mark of what an HTML page says, for the trap guard. Never stored.
     pub mark: Option<u32>,
+    /// The kinds of site that it shows.
+    pub kinds: Vec<Shown>,
     /// What may be done with the page, and what forbids the rest.
     pub effects: Effects,
     /// What the response is; none of one that says nothing new, or where walls are treated as pages. Never stored.
@@ -155,6 +158,7 @@ mod tests {
             keeps_links: false,
             withdrawn,
             mark,
+            kinds: Vec::new(),
             effects: Effects::default(),
             verdict: None,
             denials,

@@ -137,6 +137,7 @@ fn page(status: u16) -> Event {
         keeps_links: status == 304,
         withdrawn: Vec::new(),
         mark: None,
+        kinds: Vec::new(),
         effects: Effects::default(),
         denials: None,
         encoded: None,
