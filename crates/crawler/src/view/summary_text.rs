@@ -75,6 +75,15 @@ impl Summary {
                 "  and {count} more that no table lists (column skipped_not_listed of pages)"
             ))?;
         }
+        if !self.costly.is_empty() {
+            page.counts("Of those, costly for their site, by kind of site and class", &self.costly)?;
+        }
+        if !self.cheaper.is_empty() {
+            page.title("Cheaper ways to the content")?;
+            for CheaperWay { host, kind, way, at } in self.cheaper.iter().take(REASONS_LISTED) {
+                page.line(&format!("  {host} ({kind}): {way}, {at}"))?;
+            }
+        }
         if !self.walls.is_empty() {
             let walls = self
                 .walls
@@ -90,15 +99,6 @@ impl Summary {
                 "  {} may be walls (column suspect of pages)",
                 quantity::count(self.suspects, "response")
             ))?;
-        }
-        if !self.costly.is_empty() {
-            page.counts("Of those, costly for their site, by kind of site and class", &self.costly)?;
-        }
-        if !self.cheaper.is_empty() {
-            page.title("Cheaper ways to the content")?;
-            for CheaperWay { host, kind, way, at } in self.cheaper.iter().take(REASONS_LISTED) {
-                page.line(&format!("  {host} ({kind}): {way}, {at}"))?;
-            }
         }
         if !self.limits.is_empty() {
             page.counts("Limits reached", &self.limits_in_words())?;
