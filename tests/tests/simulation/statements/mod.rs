@@ -34,11 +34,12 @@ const WEBS: usize = 2;
 /// Of the advice of many crawls, one of so many pieces is carried out, which is another crawl each.
 const ONE_OF: u64 = 8;
 
-/// What no simulated crawl leads to: a page adds that much only if it is sent compressed. `tests/tests/program/growth.rs` has one that does.
-const NOT_STATED: [Statement; 1] = [Statement::Growth];
+/// What no simulated crawl leads to: a page adds that much only if it is sent compressed, and no page of the web links to what costs much in the
+/// words of a rule. `growth.rs` and `costly.rs` in `tests/tests/program` have crawls that do.
+const NOT_STATED: [Statement; 2] = [Statement::Growth, Statement::Costly];
 
 /// The same of advice, and what is only said of a host that an earlier version skipped.
-const NOT_ADVISED: [Advice; 2] = [Advice::OtherLink, Advice::HostAgain];
+const NOT_ADVISED: [Advice; 3] = [Advice::OtherLink, Advice::HostAgain, Advice::KeepCostly];
 
 /// What the keys of files begin with that couldn't be read for the index.
 const UNREAD: &str = "index-unread/";
