@@ -88,6 +88,8 @@ pub struct Progress {
     pub paused: bool,
     /// Hosts that the user has paused one by one.
     pub hosts_paused: u64,
+    /// Once the crawl is over: pages that the full-text index still lacks.
+    pub to_index: Option<u64>,
 }
 
 /// A host with URLs queued.

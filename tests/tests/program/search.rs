@@ -7,7 +7,7 @@ use std::time::Duration;
 use crawler::search::{Contents, PDF_ARGUMENT, Search};
 use serde_json::Value;
 use whole_program::output_dir::files_with;
-use whole_program::program::{Crawl, Output, PATIENCE};
+use whole_program::program::{Crawl, Output, PATIENCE, Running};
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
@@ -545,4 +545,93 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
     assert!(built[0]["unread"].as_u64().unwrap() >= 4, "{}", built[0]);
     assert!(built[0]["slow"].as_u64().unwrap() >= 1, "the bomb: {}", built[0]);
     assert_eq!(urls(&scene, &["*"]), kept);
+}
+
+/// Pages of a chain of links. The last ones aren't archived.
+const CHAIN: usize = 14;
+
+/// Starts a crawl of a chain whose index takes in nothing, and waits until every page is committed.
+fn crawl_without_indexing(scene: &Scene) -> Running {
+    std::fs::write(scene.path("hold"), "").expect("a file");
+    let running = scene.crawl().env("WHOLE_PROGRAM_HOLDS_INDEX", scene.path("hold")).start();
+    for _ in 0..1_000 {
+        let answer = scene.look("search", &["words", "--json"]);
+        if answer.code == Some(0) && answer.json()[0]["lacking"] == CHAIN {
+            return running;
+        }
+        pause(Duration::from_millis(20));
+    }
+    panic!("the crawl waits for its index:\n{}", running.kill());
+}
+
+fn chain() -> Scene {
+    let mut sites = Sites::new();
+    for number in 1..=CHAIN {
+        let path = if number == 1 { "/".to_owned() } else { format!("/{number}") };
+        let head = if number > 6 { "<meta name=robots content=noarchive>" } else { "" };
+        let text = format!("zq{number}z appears among the words of a long paragraph. ").repeat(3);
+        let next = number + 1;
+        let body = format!("<title>T</title>{head}<p>{text}<p><a href=/{next}>next</a>");
+        sites = sites.page("a.test", &path, Answer::html(body));
+    }
+    Scene::new(sites)
+}
+
+/// Asserts that pages are found by the words of their texts, and that nothing waits.
+fn assert_all_found(scene: &Scene, except: Option<usize>) {
+    let pages = CHAIN - usize::from(except.is_some());
+    // No search has taken anything in yet.
+    assert_eq!(Search::open(&scene.out()).expect("an index").pages(), pages as u64);
+    for number in 1..=CHAIN {
+        let found = hits(scene, &[&format!("zq{number}z")]).len();
+        assert_eq!(found, usize::from(Some(number) != except), "page {number}");
+    }
+    let total = &scene.look("search", &["words", "--json"]).expect(0).json()[0];
+    assert_eq!((&total["searchable"], &total["lacking"]), (&pages.into(), &0.into()));
+    assert!(!scene.out().join("index-later").exists());
+}
+
+#[test]
+fn a_crawl_goes_on_without_its_index_and_a_search_says_what_is_searchable_yet() {
+    let scene = chain();
+    let running = crawl_without_indexing(&scene);
+    let found = scene.look("search", &["words"]);
+    found.expect(0);
+    assert_eq!(found.stdout, format!("nothing found\n0 of {CHAIN} pages are searchable yet\n"));
+    pause(Duration::from_millis(500));
+    assert!(running.is_running(), "the end waits for the index");
+    std::fs::remove_file(scene.path("hold")).expect("the file is there");
+    let ended = running.wait(PATIENCE);
+    assert!(!ended.expect(0).stderr.contains("lacks yet"), "{ended}");
+    assert_all_found(&scene, None);
+}
+
+#[test]
+fn a_kill_loses_no_text_that_waits_for_the_index() {
+    let scene = chain();
+    crawl_without_indexing(&scene).kill();
+    let waiting = files_with(&scene.out().join("index-later"), &[&format!("zq{CHAIN}z")]);
+    assert_eq!(waiting.len(), 1, "{waiting:?}");
+    scene.resume().run().expect(0);
+    assert_all_found(&scene, None);
+}
+
+#[test]
+fn what_is_forgotten_waits_for_no_index_and_what_a_stop_leaves_is_taken_in() {
+    let scene = chain();
+    let running = crawl_without_indexing(&scene);
+    running.signal("INT");
+    let ended = running.wait(PATIENCE);
+    ended.expect(0);
+    // The queue of the index holds two.
+    let left = format!("pages that the full-text index lacks yet: {};", CHAIN - 2);
+    assert!(ended.stderr.contains(&left), "{ended}");
+    scene.look("forget", &["http://a.test/9"]).expect(0);
+    let found = files_with(&scene.out(), &["zq9z"]);
+    assert!(found.is_empty(), "{found:?}");
+    let built = scene.look("index", &["--json"]);
+    let built = &built.expect(0).json()[0];
+    assert_eq!((&built["pages"], &built["unarchived"]), (&(CHAIN - 3).into(), &0.into()));
+    assert_all_found(&scene, Some(9));
+    assert_nowhere(&scene.out(), "zq9z");
 }

@@ -348,9 +348,8 @@ impl CrawlDir {
         for path in names.into_iter().chain([self.settings()]) {
             drop(fs::remove_file(path));
         }
-        for path in
-            [self.unfinished_db(), self.db(), self.root.join("log"), self.warc(), self.root.join("index")]
-        {
+        let dirs = ["log", "index", "index-later"].map(|name| self.root.join(name));
+        for path in dirs.into_iter().chain([self.unfinished_db(), self.db(), self.warc()]) {
             drop(fs::remove_dir_all(path));
         }
         drop(self.lock);

@@ -148,6 +148,7 @@ impl Reports {
             longest,
             paused,
             hosts_paused,
+            to_index: None,
         }));
     }
 }

@@ -409,8 +409,9 @@ impl Job {
         let committer = committer.storing_bodies_once(dedup != WarcDedup::Off);
         let committer = committer.sharing_bodies_of(earlier_bodies(&warc, settings).await?);
         let clock = Clock::system();
+        let (listener, tell) = index::share(listener, clock);
         let (index, indexer) =
-            index::start(dir.root(), &store, settings, clock.now().wall, self.purges_index)?;
+            index::start(dir.root(), &store, settings, clock.now().wall, self.purges_index, tell)?;
         let keeps_index = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);

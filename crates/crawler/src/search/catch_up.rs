@@ -9,9 +9,10 @@ use super::archived::{Archive, Count, Text};
 use super::document::{Document, Kind, kind};
 use super::due::{self, DuePage};
 use super::error::SearchError;
+use super::unarchived::{UnarchivedText, UnarchivedTexts};
 use super::writer::{self, Writer};
 use crate::page_store;
-use crate::record::{PageRecord, WaitingPdf, clear_waiting_pdfs, pdf_outcome};
+use crate::record::{PageRecord, WaitingPdf, clear_waiting_pdfs, pdf_outcome, pdf_was_read, waiting_pdfs};
 use crate::store::{AnyStore, Store, StoreError, Tree, Write};
 use page::extract::ExtractLimits;
 
@@ -58,6 +59,7 @@ pub fn rebuild(
     })?;
     // Those that waited are in the index, or can't be read.
     clear_waiting_pdfs(store)?;
+    UnarchivedTexts::new(root).remove_upto(due::last(store)?)?;
     Ok(built)
 }
 
@@ -120,25 +122,69 @@ pub fn is_behind(root: &Path) -> bool {
     writer::is_unfinished(root) || writer::is_earlier(root)
 }
 
-/// Takes into an index what it lacks, after a crawl that was killed. The directory has to be held by the caller.
+/// How many pages of the crawl in `root` are due: its index lacks them, or has them as they were before.
+pub fn lacking<S: Store + ?Sized>(root: &Path, store: &S) -> Result<u64, SearchError> {
+    let upto = writer::open(&root.join(writer::DIR))?.map_or(0, |(_, _, mark)| mark.upto);
+    Ok(due::count(store, upto)?)
+}
+
+/// Takes into an index what it lacks, after a crawl that was killed or stopped. `progress` is called with the number of pages so
+/// far, now and then. The directory has to be held by the caller.
 pub fn take_up<S: Store>(
     root: &Path,
     store: &S,
     limits: &ExtractLimits,
     now: Timestamp,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<Built, SearchError> {
-    let (writer, built) = catch_up(root, store, limits, now)?;
+    let (writer, built) = catch_up(root, store, limits, now, progress)?;
     writer.close(false)?;
     Ok(built)
 }
 
-/// Takes the pages with these URLs out of an index, and out of its files. Does nothing where there is no index of this crawl. Their
+/// As [`take_up`], and reads the PDF files that wait.
+pub fn take_up_with_pdf<S: Store>(
+    root: &Path,
+    store: &S,
+    limits: &ExtractLimits,
+    now: Timestamp,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Built, SearchError> {
+    let (mut writer, built) = catch_up(root, store, limits, now, progress)?;
+    let mut archive = Archive::new(root, limits.clone());
+    let mut entries = Vec::new();
+    for waiting in waiting_pdfs(store) {
+        let waiting = waiting?;
+        let record = page_store::record_of(store, waiting.host, waiting.page)?;
+        let is_pdf = |record: &PageRecord| kind(record) == Some(Kind::Pdf) && !record.is_unavailable(now);
+        let Some(record) = record.filter(is_pdf) else { continue };
+        let unread = match archive.text(&record, Kind::Pdf) {
+            Text::Read(text) => {
+                writer.put(&Document::new(&record, *text))?;
+                None
+            }
+            Text::None(unread) => unread,
+            Text::Left => continue,
+        };
+        entries.extend(pdf_was_read(&waiting.url, unread));
+        if writer.is_full() {
+            writer.commit()?;
+        }
+    }
+    writer.close(false)?;
+    store.commit(entries)?;
+    let of_pdf = Built::of(0, &archive);
+    Ok(Built { unread: built.unread + of_pdf.unread, slow: built.slow + of_pdf.slow, ..built })
+}
+
+/// Takes the pages with these URLs out of an index and its files, and out of the texts that wait. Does nothing where there is no index of this crawl. Their
 /// records have to be gone by then, or an index that is behind takes them in again. The directory has to be held by the caller.
 pub fn forget<'a, S: Store>(
     root: &Path,
     store: &S,
     urls: impl Iterator<Item = &'a str>,
 ) -> Result<(), SearchError> {
+    keep_wanted_texts(&UnarchivedTexts::new(root), store)?;
     let is_behind = writer::is_unfinished(root);
     let Some(mut writer) = Writer::open(root, &crawl_id(store)?)? else { return Ok(()) };
     for url in urls {
@@ -148,6 +194,15 @@ pub fn forget<'a, S: Store>(
         writer.stay_unfinished();
     }
     writer.close(true)
+}
+
+/// Removes the texts that wait of pages that were forgotten, withdrawn, or fetched again.
+pub(super) fn keep_wanted_texts<S: Store>(texts: &UnarchivedTexts, store: &S) -> Result<(), SearchError> {
+    texts.retain(|text| {
+        let (host, page) = text.page;
+        let record = page_store::record_of(store, host, page)?;
+        Ok(record.is_some_and(|record| kind(&record).is_some() && text.is_of(text.page, &record)))
+    })
 }
 
 /// Stored pages up to which a run builds an index that isn't there before its first request: some ten seconds' work.
@@ -163,9 +218,8 @@ pub(super) fn is_too_much<S: Store>(root: &Path, store: &S, most: u64) -> Result
     Ok(writer::open(&root.join(writer::DIR))?.is_none_or(|(_, _, mark)| mark.crawl != crawl))
 }
 
-/// Opens the index of a crawl and takes in what it lacks; builds the whole of it where there is none. Everything due is in it
-/// durably then, and is entered no more.
-pub(super) fn catch_up<S: Store>(
+/// Opens the index of a crawl; builds the whole of it where there is none.
+fn open_or_build<S: Store>(
     root: &Path,
     store: &S,
     limits: &ExtractLimits,
@@ -184,7 +238,65 @@ pub(super) fn catch_up<S: Store>(
     if writer.is_earlier() {
         writer = without_denied(root, store, &crawl, writer)?;
     }
+    Ok((writer, built))
+}
+
+/// Opens the index of a crawl for a run, which takes in what it lacks; returns the number of pages. What had to leave meanwhile leaves it at
+/// once, with `purge` also its files.
+pub(super) fn open_for_run<S: Store>(
+    root: &Path,
+    store: &S,
+    limits: &ExtractLimits,
+    now: Timestamp,
+    purge: bool,
+) -> Result<(Writer, Built, u64), SearchError> {
+    let (mut writer, built) = open_or_build(root, store, limits, now)?;
+    let archive = Archive::new(root, limits.clone()).leaving_pdf();
+    let (mut entries, mut lacking) = (Vec::new(), 0);
+    for entry in due::entries(store) {
+        let (number, due) = entry?;
+        if number <= writer.upto() {
+            entries.push(due::remove(number));
+            continue;
+        }
+        lacking += due.len() as u64;
+        for (host, page) in due {
+            let Some(record) = page_store::record_of(store, host, page)? else { continue };
+            match kind(&record).filter(|_| !record.is_unavailable(now)) {
+                None => writer.delete(&record.url),
+                // Its entry puts it in without its text, which is read after that.
+                Some(kind) if archive.leaves(&record, kind) => {
+                    entries.push(WaitingPdf::new(&record.url, host, page, record.fetched_at).enter());
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    writer.commit()?;
+    store.commit(entries)?;
+    let texts = UnarchivedTexts::new(root);
+    texts.remove_upto(writer.upto())?;
+    if purge {
+        keep_wanted_texts(&texts, store)?;
+        writer.stay_unfinished();
+        writer.close(true)?;
+        (writer, _) = open_or_build(root, store, limits, now)?;
+    }
+    Ok((writer, built, lacking))
+}
+
+/// Opens the index of a crawl and takes in what it lacks; builds the whole of it where there is none. Everything due is in it
+/// durably then, and is entered no more.
+fn catch_up<S: Store>(
+    root: &Path,
+    store: &S,
+    limits: &ExtractLimits,
+    now: Timestamp,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Writer, Built), SearchError> {
+    let (mut writer, built) = open_or_build(root, store, limits, now)?;
     let mut archive = Archive::new(root, limits.clone()).leaving_pdf();
+    let unarchived = UnarchivedTexts::new(root);
     let (mut done, mut pages) = (Vec::new(), 0);
     for entry in due::entries(store) {
         let (number, due) = entry?;
@@ -192,18 +304,23 @@ pub(super) fn catch_up<S: Store>(
         if number <= writer.upto() {
             continue;
         }
+        let mut texts = unarchived.of(number);
         for (host, page) in due {
             let Some(record) = page_store::record_of(store, host, page)? else { continue };
-            pages +=
-                u64::from(take(&mut writer, &mut archive, &record, now, Some(((host, page), &mut done)))?);
+            let page = (host, page);
+            let is_in = take_unarchived(&mut writer, &mut texts, page, &record, now)?
+                || take(&mut writer, &mut archive, &record, now, Some((page, &mut done)))?;
+            pages += u64::from(is_in);
         }
         writer.reach(number);
         if writer.is_full() {
             writer.commit()?;
+            progress(pages);
         }
     }
     writer.commit()?;
     store.commit(done)?;
+    unarchived.remove_upto(writer.upto())?;
     if built.pages > 0 {
         return Ok((writer, built));
     }
@@ -243,6 +360,22 @@ pub(super) fn take(
         return Ok(false);
     };
     writer.put(&document(archive, record, kind, entries))?;
+    Ok(true)
+}
+
+/// Takes a page in whose text isn't archived, as its record is now; says whether it is in the index. False where `texts` have none of this version.
+pub(super) fn take_unarchived(
+    writer: &mut Writer,
+    texts: &mut Vec<UnarchivedText>,
+    page: DuePage,
+    record: &PageRecord,
+    now: Timestamp,
+) -> Result<bool, SearchError> {
+    let is_wanted = kind(record).is_some() && !record.is_unavailable(now);
+    let Some(at) = texts.iter().position(|text| is_wanted && text.is_of(page, record)) else {
+        return Ok(false);
+    };
+    writer.put(&Document::new(record, texts.swap_remove(at).text))?;
     Ok(true)
 }
 
@@ -359,7 +492,7 @@ mod tests {
         store.commit(puts).unwrap();
         assert!(matches!(Search::open(root), Err(SearchError::OtherForm(_))));
         assert!(is_behind(root));
-        take_up(root, &store, &ExtractLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
+        take_up(root, &store, &ExtractLimits::default(), Timestamp::UNIX_EPOCH, &mut |_| {}).unwrap();
         assert!(!is_behind(root));
         assert_eq!(urls(root), ["http://other.test/", "http://silent.test/"]);
         let words = Search::open(root).unwrap().contents().unwrap().words;
@@ -400,8 +533,10 @@ mod tests {
         assert!(is_too_much(root, &store, BUILT_AT_START).unwrap());
         let limits = ExtractLimits::default();
         let store: AnyStore = Arc::new(store);
+        let tell = Box::new(|_| {});
         let started =
-            crate::search::Indexing::start(root, &store, &limits, Timestamp::UNIX_EPOCH, false).unwrap();
+            crate::search::Indexing::start(root, &store, &limits, Timestamp::UNIX_EPOCH, false, tell)
+                .unwrap();
         assert!(started.is_none() && !root.join("index").exists());
         Writer::create(root, "other", 0).unwrap().finish(root).unwrap();
         assert!(is_too_much(root, &store, BUILT_AT_START).unwrap(), "the index of another crawl");

@@ -42,12 +42,25 @@ impl std::fmt::Debug for Search {
 pub struct Found {
     /// Pages that match, whatever the limit.
     pub total: u64,
+    /// Pages that are in the index.
+    pub searchable: u64,
+    /// Pages that it lacks, or has as they were before. Only [`super::lacking`] finds out.
+    pub lacking: u64,
     /// The index is being written, or that was interrupted: it may lack pages. Only [`super::is_behind`] finds out.
     pub is_behind: bool,
     /// The best of them, the best first.
     pub hits: Vec<Hit>,
     /// How many there are of each host and language, where that was asked.
     pub facets: Option<Facets>,
+}
+
+impl Found {
+    /// Says how many pages are searchable, where others are due.
+    pub fn searchable_yet(&self, number: impl Fn(u64) -> String) -> Option<String> {
+        let Self { searchable, lacking, .. } = *self;
+        let all = searchable + lacking;
+        (lacking > 0).then(|| format!("{} of {} pages are searchable yet", number(searchable), number(all)))
+    }
 }
 
 /// Counts of matches.
@@ -140,7 +153,7 @@ impl Search {
             let document: TantivyDocument = searcher.doc(address)?;
             hits.push(self.hit(score, &document, &mut snippets)?);
         }
-        Ok(Found { total, is_behind: false, hits, facets })
+        Ok(Found { total, searchable: searcher.num_docs(), lacking: 0, is_behind: false, hits, facets })
     }
 
     fn hit(

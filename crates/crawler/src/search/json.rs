@@ -38,7 +38,11 @@ pub struct Part<'a> {
 impl Found {
     /// Writes one JSON object a line: the total, the hits, the facets where they were asked for.
     pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
-        write_json_line(out, &serde_json::json!({ "v": 1, "kind": "total", "total": self.total }))?;
+        let Self { total, searchable, lacking, .. } = self;
+        write_json_line(
+            out,
+            &serde_json::json!({ "v": 1, "kind": "total", "total": total, "searchable": searchable, "lacking": lacking }),
+        )?;
         let full = |text| Some(text).filter(|text: &&str| !text.is_empty());
         for (at, hit) in self.hits.iter().enumerate() {
             let line = HitLine {

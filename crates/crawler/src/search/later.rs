@@ -13,6 +13,7 @@ use crate::causes::with_causes;
 use crate::page_store;
 use crate::record::{PageRecord, UnreadText, WaitingPdf, waiting_pdfs_after};
 use crate::store::{AnyStore, Store, StoreError};
+use page::extract::MainText;
 
 /// Files that are taken from the database at once, and the most of one host among them: each host has its turn.
 const AT_ONCE: usize = 256;
@@ -85,6 +86,16 @@ impl Told {
         self.state().goal
     }
 
+    /// Whether the crawl is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.goal() != Goal::Run
+    }
+
+    /// Whether what waits has to wait for the next run.
+    pub(super) fn leaves(&self) -> bool {
+        self.goal() == Goal::Leave
+    }
+
     fn wait(&self, most: Duration, goes_on: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let waited = self.changed.wait_timeout_while(self.state(), most, |state| goes_on(state));
         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -127,7 +138,7 @@ impl Later {
     }
 
     /// Waits until everything is read that waits, unless it has to leave.
-    pub(super) fn finish(mut self) -> Count {
+    pub(super) fn finish(&mut self) -> Count {
         self.told.change(|state| {
             if state.goal == Goal::Run {
                 state.goal = Goal::ReadAll;
@@ -151,7 +162,7 @@ impl Drop for Later {
 #[derive(Debug)]
 pub(super) struct ReadPdf {
     pub(super) waiting: WaitingPdf,
-    /// What is indexed of it; none where its text couldn't be read.
+    /// What is indexed of it: without its text where that couldn't be read; none where this version isn't to be indexed any more.
     pub(super) document: Option<Document>,
     pub(super) unread: Option<UnreadText>,
 }
@@ -293,7 +304,10 @@ impl Reading {
         if let Some(record) = record {
             match self.archive.text(&record, Kind::Pdf) {
                 Text::Read(text) => document = Some(Document::new(&record, *text)),
-                Text::None(because) => unread = because,
+                Text::None(because) => {
+                    document = Some(Document::new(&record, MainText::default()));
+                    unread = because;
+                }
                 // Stopped, or the disk is full: it still waits.
                 Text::Left => {
                     self.queue.was_read(waiting);

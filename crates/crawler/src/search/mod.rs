@@ -2,8 +2,8 @@
 //!
 //! `docs/search.md` says what is indexed, how, and what a query may hold. The database and the archive are the source: what a commit
 //! changes is entered there as due (`due`), a thread of its own takes it in (`feed`), and the index says with each of its own
-//! commits up to which entry it holds everything. PDF files are read later (`later`). Whatever a crash loses of it is read again from records and archive
-//! (`catch_up`).
+//! commits up to which entry it holds everything. Where the thread can't keep up it follows later, and texts wait for it that aren't archived (`unarchived`).
+//! PDF files are read later (`later`). Whatever a crash loses of it is read again from records and archive (`catch_up`).
 
 mod archived;
 mod catch_up;
@@ -27,10 +27,11 @@ mod snippet;
 mod stem_cache;
 mod texts;
 mod time;
+mod unarchived;
 mod words;
 mod writer;
 
-pub use self::catch_up::{Built, forget, is_behind, rebuild, take_up};
+pub use self::catch_up::{Built, forget, is_behind, lacking, rebuild, take_up, take_up_with_pdf};
 pub use self::cost::PagesInMemory;
 pub use self::error::{QueryError, SearchError};
 pub(crate) use self::feed::Indexing;

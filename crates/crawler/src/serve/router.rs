@@ -379,7 +379,16 @@ async fn search(app: &App, query: Option<&str>) -> (Params, Result<Option<crate:
     let params = params(query);
     let asked = params.clone();
     let found = app.reading.search(move |served| super::search_page::find(served.index(), &asked)).await;
-    (params, found)
+    let root = app.reading.served().index().map(std::path::Path::to_owned);
+    match (found, root) {
+        (Ok(Some(mut found)), Some(root)) if found.is_behind => {
+            let lacking = app.reading.work(move |view| super::search_page::lacking(&root, view)).await;
+            // Where the crawl can't be read now, it is only said that the index may lack pages.
+            found.lacking = lacking.unwrap_or(0);
+            (params, Ok(Some(found)))
+        }
+        (found, _) => (params, found),
+    }
 }
 
 #[cfg(feature = "search")]

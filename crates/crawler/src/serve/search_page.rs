@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::charts::time;
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown};
 use super::params::{Params, link};
@@ -57,6 +58,11 @@ fn failure(error: SearchError) -> Failure {
     }
 }
 
+/// How many pages the index lacks.
+pub(super) fn lacking(root: &Path, view: &CrawlView) -> Result<u64, Failure> {
+    view.parts().map(|view| crate::search::lacking(root, view.store()).map_err(failure)).sum()
+}
+
 /// What was found, as the API answers.
 pub(super) fn answer(found: &Found) -> Value {
     let hits = found.hits.iter().map(|hit| {
@@ -70,7 +76,8 @@ pub(super) fn answer(found: &Found) -> Value {
     };
     let facets = found.facets.clone().unwrap_or_default();
     json!({
-        "v": 1, "total": found.total, "behind": found.is_behind, "hits": hits.collect::<Vec<_>>(),
+        "v": 1, "total": found.total, "searchable": found.searchable, "lacking": found.lacking, "behind": found.is_behind,
+        "hits": hits.collect::<Vec<_>>(),
         "facets": {"hosts": counts(&facets.hosts), "langs": counts(&facets.langs)},
     })
 }
@@ -107,7 +114,11 @@ fn results(params: &Params, found: &Found) -> Markup {
         p role="status" {
             @match found.total { 0 if found.is_behind => "Nothing found yet.", 0 => "Nothing found.", 1 => "1 page found.", total => { (grouped(total)) " pages found." } }
         }
-        @if found.is_behind { p .quiet { "The index is being written: it may lack the latest pages." } }
+        @if let Some(searchable) = found.searchable_yet(grouped) {
+            p .quiet { (searchable) "." }
+        } @else if found.is_behind {
+            p .quiet { "The index is being written: it may lack the latest pages." }
+        }
         (taken(params))
         div .results {
             ol .hits { @for hit in &found.hits { (hit_of(hit)) } }
@@ -176,5 +187,9 @@ mod tests {
         assert!(
             shown(true).contains("Nothing found yet.") && shown(true).contains("may lack the latest pages")
         );
+        let found = Found { is_behind: true, searchable: 568, lacking: 3_993, ..Found::default() };
+        let shown = results(&Params::read(b"q=x"), &found).into_string();
+        assert!(shown.contains("568 of 4\u{202f}561 pages are searchable yet."), "{shown}");
+        assert_eq!((&answer(&found)["searchable"], &answer(&found)["lacking"]), (&568.into(), &3_993.into()));
     }
 }

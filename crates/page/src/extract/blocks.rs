@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::link::Position;
 
 /// Maximum number of blocks; later text belongs to the last one.
@@ -21,7 +23,7 @@ const ENOUGH: usize = 200;
 const LIST: usize = 3;
 
 /// Holds what is indexed of a page's text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MainText {
     /// The title of a document that is no page, where it has one.
     pub title: Option<String>,

@@ -80,9 +80,10 @@ pub(crate) struct SearchArgs {
 /// Options of `index`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Reads the page records and the archive, and sends no requests. An existing index is used until the
-new one is complete. Pages whose bodies aren't archived (noarchive, --no-warc) can then be found
-only by title, description and URL.
+Reads the page records and the archive, and sends no requests. If the index lacks pages, these are
+added; otherwise it is built again, and the existing one is used until the new one is complete.
+Pages whose bodies aren't archived (noarchive, --no-warc) can then be found only by title,
+description and URL.
 
 With --cluster the index is in a directory of its own. The next time it is brought up to date: what
 was stored, changed or withdrawn since then is taken in.
@@ -124,9 +125,10 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
     if !is_crawl && !search::is_index(dir) {
         return Err(exit::no_crawl(dir));
     }
+    let mut lacking = 0;
     if search::is_behind(dir) {
         if is_crawl {
-            catch_up(dir, now, console);
+            lacking = catch_up(dir, now, console);
         } else {
             console.note("the index is being written, or that was interrupted: it may lack the latest pages");
         }
@@ -142,6 +144,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
         facets: args.facets,
     };
     let found = index.find(&request, now).map_err(|error| with_exit_code(&error))?;
+    let found = Found { lacking, ..found };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if console.json {
         found.write_json(&mut out)
@@ -182,26 +185,35 @@ impl SearchArgs {
     }
 }
 
-/// Updates the index of a crawl that was killed. If that isn't possible, the index is searched as it is.
-fn catch_up(dir: &Path, now: Timestamp, console: Console) {
-    match CrawlDir::open(dir) {
-        Err(DirError::InUse(_)) => {
-            console.note("another process uses this directory; the latest pages may not be found yet");
+/// Pages up to which a search takes in what the index lacks: a second's work.
+const TAKEN_UP: u64 = 1_000;
+
+/// Updates the index of a crawl that was killed. If that isn't possible, or would take long, the index is searched as it is. Returns how
+/// many pages it lacks, as far as that is known.
+fn catch_up(dir: &Path, now: Timestamp, console: Console) -> u64 {
+    let take_up = |held: &CrawlDir| -> anyhow::Result<u64> {
+        let store = SledStore::open(&held.db())?;
+        let lacking = search::lacking(dir, &store)?;
+        if lacking > TAKEN_UP {
+            console.note("the next run or `crawl index DIR` takes in the pages that the index lacks");
+            return Ok(lacking);
         }
-        Err(error) => {
-            console.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
-        }
-        Ok(held) => {
-            let take_up = || -> anyhow::Result<Built> {
-                let store = SledStore::open(&held.db())?;
-                Ok(search::take_up(dir, &store, &limits(dir)?, now)?)
-            };
-            match take_up() {
-                Ok(built) => report(built, "pages added to the index", console),
-                Err(error) => console.warning(&format!("{error:#}; the index may lack the latest pages")),
-            }
-        }
-    }
+        let built = search::take_up(dir, &store, &limits(dir)?, now, &mut |_| {})?;
+        report(built, "pages added to the index", console);
+        Ok(0)
+    };
+    let lacking = match CrawlDir::open(dir) {
+        Err(DirError::InUse(_)) => ReadingArgs::default()
+            .open(dir)
+            .and_then(|view| Ok(search::lacking(dir, view.store())?))
+            .map_err(|_| anyhow::Error::from(DirError::InUse(dir.to_owned()))),
+        Err(error) => Err(error.into()),
+        Ok(held) => take_up(&held),
+    };
+    lacking.unwrap_or_else(|error| {
+        console.warning(&format!("{error:#}; the index may lack the latest pages"));
+        0
+    })
 }
 
 /// How much of a page's text is read, by the settings of its crawl.
@@ -243,7 +255,7 @@ fn report(built: Built, what: &str, console: Console) {
     }
 }
 
-/// Rebuilds the index.
+/// Takes into the index what it lacks; rebuilds one that lacks nothing.
 pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let bar = if console.json || console.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
@@ -278,13 +290,19 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     let held = CrawlDir::open(dir).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let store = SledStore::open(&held.db()).map_err(|error| with_exit_code(&error.into()))?;
     let store: AnyStore = Arc::new(store);
-    let built = search::rebuild(dir, &store, limits(dir)?, page::clock::wall(), &mut progress);
+    let (limits, now) = (limits(dir)?, page::clock::wall());
+    let lacking = search::lacking(dir, &store).map_err(|error| with_exit_code(&error))?;
+    let (built, what) = if lacking > 0 && search::is_index(dir) {
+        (search::take_up_with_pdf(dir, &store, &limits, now, &mut progress), "pages taken into")
+    } else {
+        (search::rebuild(dir, &store, limits, now, &mut progress), "pages in")
+    };
     bar.finish_and_clear();
     let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {
         return print_built(built, None);
     }
-    report(built, &format!("pages in {}", path_text(&dir.join("index"))), console);
+    report(built, &format!("{what} {}", path_text(&dir.join("index"))), console);
     Ok(exit::COMPLETE)
 }
 
@@ -387,6 +405,10 @@ fn write_text(found: &Found, color: bool, width: Option<usize>, out: &mut impl W
             writeln!(out, "{total} pages found, showing the best {shown}: use --limit for more")
         }
         total => writeln!(out, "{total} pages found"),
+    }?;
+    match found.searchable_yet(|number| number.to_string()) {
+        Some(searchable) => writeln!(out, "{searchable}"),
+        None => Ok(()),
     }
 }
 

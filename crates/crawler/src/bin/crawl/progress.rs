@@ -156,7 +156,16 @@ pub(crate) fn span(time: Duration) -> String {
     }
 }
 
+/// What the end of a run waits for.
+fn indexing(progress: &Progress, pages: u64) -> String {
+    let time = span(progress.elapsed);
+    format!("{time} indexing, {} to go; Ctrl-C leaves them to the next run", count(pages, "page"))
+}
+
 fn line(progress: &Progress) -> String {
+    if let Some(pages) = progress.to_index {
+        return indexing(progress, pages);
+    }
     let totals = progress.totals;
     format!(
         "{} queued {} done {} redirects {} skipped {} failed {} {:.1} pages/s waiting {} eta {}",
@@ -174,6 +183,9 @@ fn line(progress: &Progress) -> String {
 
 /// The live area: four lines at most, none wider than the terminal.
 fn live(progress: &Progress, stopping: bool, width: usize) -> String {
+    if let Some(pages) = progress.to_index {
+        return fitting(&indexing(progress, pages), width);
+    }
     let totals = progress.totals;
     let state = match (stopping, progress.paused) {
         (true, _) => format!("stopping, {} in flight  ", progress.in_flight),
@@ -252,7 +264,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
 pub(crate) fn object(progress: &Progress) -> serde_json::Value {
     let waiting: serde_json::Map<_, _> =
         progress.waiting.iter().map(|(why, hosts)| (why.as_str().to_owned(), (*hosts).into())).collect();
-    serde_json::json!({
+    let mut object = serde_json::json!({
         "v": 1,
         "event": "progress",
         "elapsed_s": progress.elapsed.as_secs_f64(),
@@ -265,7 +277,11 @@ pub(crate) fn object(progress: &Progress) -> serde_json::Value {
         "slowest": progress.slowest.as_ref().map(|(host, queued, remaining, why)| serde_json::json!({
             "host": host, "queued": queued, "remaining_s": remaining.as_secs_f64(), "why": why.as_str(),
         })),
-    })
+    });
+    if let Some(pages) = progress.to_index {
+        object["to_index"] = pages.into();
+    }
+    object
 }
 
 #[cfg(test)]
@@ -329,6 +345,10 @@ mod tests {
         assert!(live(&progress, true, 80).starts_with("stopping, 256 in flight  23h 59m"));
         let paused = Progress { paused: true, ..progress };
         assert!(live(&paused, false, 80).starts_with("paused  23h 59m"));
+        let over = Progress { to_index: Some(4_321), ..paused };
+        let text = "23h 59m indexing, 4321 pages to go; Ctrl-C leaves them to the next run";
+        assert_eq!((live(&over, false, 80), line(&over)), (text.to_owned(), text.to_owned()));
+        assert_eq!(object(&over)["to_index"], 4_321);
     }
 
     #[test]
