@@ -29,8 +29,8 @@ fn asked(scene: &Scene, host: &str) -> Vec<String> {
 /// A crawl that doesn't wait for hosts that pause.
 fn impatient(scene: &Scene, hosts: &[String]) {
     let seeds: Vec<String> = hosts.iter().map(|host| format!("http://{host}/\n")).collect();
-    std::fs::write(scene.seeds(), seeds.concat()).unwrap();
-    std::fs::write(scene.path("study.toml"), "[pace]\nmax_wait = \"1s\"\n").unwrap();
+    std::fs::write(scene.seeds(), seeds.concat()).expect("it can be written");
+    std::fs::write(scene.path("study.toml"), "[pace]\nmax_wait = \"1s\"\n").expect("it can be written");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl StemCache {
 
     /// The first slot of the two that a word may be in.
     fn set_of(&self, stemmer: Option<Algorithm>, word: &str) -> usize {
-        self.hasher.hash_one((stemmer, word)) as usize % SLOTS & !1
+        (self.hasher.hash_one((stemmer, word)) as usize % SLOTS) & !1
     }
 }
 

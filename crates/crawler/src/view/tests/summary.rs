@@ -52,7 +52,7 @@ fn a_page_counts_the_same_by_a_part_of_its_record_and_by_all_of_it() {
     let mut crawl = Crawl::new();
     let plain = |number: u32| page(&format!("http://a.test/{number}"), Some(200));
     let hit = || vec!["links".to_owned()];
-    let records = [
+    let records = vec![
         plain(0),
         PageRecord { resource: true, ..plain(1) },
         PageRecord { archived: false, followed: false, ..plain(2) },
