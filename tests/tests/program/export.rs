@@ -319,7 +319,11 @@ fn extracted_fields_are_columns() {
     assert_eq!(front["field_anchor"], serde_json::json!(["p", "x"]), "{front}");
     assert_eq!(front["field_first"], "p");
     assert!(
-        table("csv").lines().next().unwrap().ends_with(",error,simhash,field_anchor,field_first,altered")
+        table("csv")
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with(",error,simhash,outcome,suspect,field_anchor,field_first,altered")
     );
 }
 

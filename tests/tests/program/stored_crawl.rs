@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crawler::record::{RobotsClocks, RobotsRecord};
+use crawler::store::{SledStore, Store as _, Tree, Write};
 use serde_json::Value;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::Server;
@@ -42,6 +44,18 @@ impl Stored {
         assert_eq!(urls.len(), rows.len(), "{table}: each URL once");
         urls
     }
+}
+
+/// Has an origin be unreachable for 13 hours by a clock that isn't this machine's: how long ago a crawl was written doesn't matter then.
+fn unreachable_for_13_hours(out: &Path, origin: &str) {
+    let store = SledStore::open(&out.join("db")).expect("nobody else has it open");
+    let newest = store.last(Tree::Robots, &RobotsRecord::prefix(origin)).expect("it can be read");
+    let (key, value) = newest.expect("it is there");
+    let mut record = RobotsRecord::read(&value).expect("a record");
+    let failing_ms = 13 * 3_600_000;
+    record.clocks = Some(RobotsClocks { boot: None, failing_ms, copy_ms: 0 });
+    let value = record.write().expect("it can be packed");
+    store.commit(vec![Write::put(Tree::Robots, key, value)]).expect("it can be written");
 }
 
 fn text(row: &Value, column: &str) -> String {
@@ -125,7 +139,8 @@ fn crawls_of_earlier_versions_are_resumed_to_the_end_and_revisited() {
         let resume = |command: &str, arguments: &[&str]| {
             Crawl::new([Path::new(command), &stored.out]).args(arguments).args(server.resolve()).run()
         };
-        // closed.test was unreachable more than 12 hours ago, and is now: it counts as closed.
+        unreachable_for_13_hours(&stored.out, "http://closed.test");
+        // It is unreachable still: it counts as closed.
         resume("resume", &["--max-pages", "100000"]).expect(0);
         let forgotten = forgotten();
         let asked: BTreeSet<String> = server.pages().into_iter().collect();

@@ -46,7 +46,6 @@ async fn an_engine_that_reads_less_than_it_should_is_caught_and_a_polite_one_is_
         "noindex",
         "noarchive",
         "nofollow",
-        "walls",
         "none",
         "discovery",
         "archive",

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::error::{ConfigError, ValueSource};
 use super::keys::{EXTRACT_KEYS, KEYS, Key, nearest};
 use super::record::RECORD;
-use super::settings::Settings;
+use super::settings::{Settings, Walls};
 use crate::costly::CostlyAction;
 use crate::nofollow;
 
@@ -35,12 +35,16 @@ pub(super) fn read(path: &Path) -> Result<FileLayer, ConfigError> {
 
 /// Reads the `crawl.toml` of a directory, which is no symbolic link.
 ///
-/// One of a version that didn't judge costly URLs says nothing of them: its crawl goes on as it was.
+/// One of a version that judged neither costly URLs nor walls says nothing of them: its crawl goes on as it was.
 pub(super) fn read_own(path: &Path) -> Result<FileLayer, ConfigError> {
     let mut layer = read_by(path, nofollow::read)?;
     if !layer.lines.contains_key("costly.action") {
         layer.settings.costly.action = CostlyAction::Sessions;
         layer.lines.insert("costly.action", 1);
+    }
+    if !layer.lines.contains_key("walls.action") {
+        layer.settings.walls.action = Walls::Keep;
+        layer.lines.insert("walls.action", 1);
     }
     Ok(layer)
 }

@@ -11,7 +11,7 @@ use super::error::{ConfigError, ValueSource};
 use super::file::{self, FileLayer};
 use super::keys::{KEYS, Key, OUTSIDE, flat, nearest, table};
 use super::origin::Places;
-use super::settings::{Settings, Walls, WarcDedup};
+use super::settings::{Settings, WarcDedup};
 use super::validate::validate;
 use crate::causes::with_causes;
 use crate::fetch::read_resolve_file;
@@ -124,7 +124,6 @@ pub fn load_own(
             || from_env.iter().any(|(known, _)| known.path == key)
     };
     let mut layer = file::read_own(own)?;
-    as_it_began(&mut layer);
     for (key, becomes) in outside(&mut layer.settings) {
         if !is_given(key) {
             layers.warnings.push(format!(
@@ -145,7 +144,6 @@ pub fn load_own(
 pub fn read_own(own: &Path, out: &Path) -> Result<Settings, ConfigError> {
     let mut layers = Layers::new();
     let mut layer = file::read_own(own)?;
-    as_it_began(&mut layer);
     layer.settings.fetch.resolve_file.clear();
     layer.settings.costly.directory.clear();
     layers.add(layer, own, |_| true);
@@ -153,14 +151,6 @@ pub fn read_own(own: &Path, out: &Path) -> Result<Settings, ConfigError> {
     // The directory may have been moved.
     overrides.set("out", out.to_string_lossy().into_owned());
     Ok(layers.finish(&overrides, [])?.settings)
-}
-
-/// Settings of a crawl that began before a default became stricter: without the key in its own file, what it had goes on.
-fn as_it_began(layer: &mut file::FileLayer) {
-    if !layer.lines.contains_key("walls.action") {
-        layer.settings.walls.action = Walls::Keep;
-        layer.lines.insert("walls.action", 0);
-    }
 }
 
 /// Takes out what leads out of the directory; returns the keys, and what holds instead.

@@ -108,11 +108,13 @@ pub fn read_settings_in_force(text: &str) -> Result<Settings, toml::de::Error> {
     Settings::deserialize(completed(toml::from_str(text)?))
 }
 
-/// Stored settings with what a version that didn't judge costly URLs did about them.
+/// Stored settings with what a version did that judged neither costly URLs nor walls.
 fn completed(mut whole: toml::Table) -> toml::Table {
-    let costly = whole.entry("costly").or_insert_with(|| toml::Value::Table(toml::Table::new()));
-    if let toml::Value::Table(costly) = costly {
-        costly.entry("action").or_insert_with(|| "sessions".into());
+    for (section, action) in [("costly", "sessions"), ("walls", "keep")] {
+        let section = whole.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let toml::Value::Table(section) = section {
+            section.entry("action").or_insert_with(|| action.into());
+        }
     }
     whole
 }

@@ -7,7 +7,7 @@ use meta::consent::{Purpose, page_statements};
 use meta::{DirectiveSource, Directives, Refresh, Source, SourceKind, Warning};
 use robots::StatusClass;
 use url::Url;
-use walls::Asked;
+use walls::{Asked, Outcome, Verdict};
 
 use super::found::{
     found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
@@ -95,6 +95,9 @@ pub(super) fn read(
     let is_read = rules.index && ok && store_text && is_searchable && lie.is_none();
     let asked = if item.is_resource() { Asked::Resource } else { Asked::Page };
     let verdict = (rules.walls == Walls::Count).then(|| wall::verdict(url, asked, response)).flatten();
+    // XHTML is read as XML too: what one reading hides the other may show.
+    let is_shell = |verdict: &Verdict| verdict.wall() == Some(Outcome::Shell);
+    let verdict = verdict.filter(|verdict| !is_shell(verdict) || !html.as_ref().is_some_and(leads_on));
     let wall = verdict.as_ref().and_then(Wall::of);
     let certain = wall.as_ref().filter(|wall| wall.is_certain());
     let is_wall = certain.is_some();
@@ -404,6 +407,12 @@ fn about(directives: &Directives, page: &Extracted, url: &Url, kept: &mut Kept<'
         }),
         base: (page.base != *url).then(|| kept.reference(page.base.as_str())),
     }
+}
+
+/// Whether a page has links for its readers.
+fn leads_on(page: &Extracted) -> bool {
+    let is_shown = |kind| matches!(kind, LinkKind::A | LinkKind::Area | LinkKind::Frame | LinkKind::Iframe);
+    page.links.iter().any(|link| is_shown(link.kind))
 }
 
 /// The error of a redirect that names no target.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::config::{CostlyAction, ScopeMode, Settings, TrapSettings};
+use crawler::config::{ScopeMode, Settings, TrapSettings};
 use crawler::view::{Advice, Explanation, Fate, Statement, View};
 use page::url::CrawlUrl;
 use whole_program::simweb::{Kind, Link, LinkKind, Page, RobotsForm, Web};
@@ -40,6 +40,7 @@ pub(crate) fn done_elsewhere(advice: Advice) -> Option<&'static str> {
             "nothing is compressed; `what_is_only_counted_is_explained_and_judged_again_by_wider_settings`"
         }
         Advice::Permission => "the site has to permit it; `program`, module `consent`",
+        Advice::KeepCostly => "no generated site has costly URLs; `program`, module `costly`",
         Advice::HostAgain => "no reason of this version: a host that an earlier one skipped",
         _ => return None,
     })
@@ -186,7 +187,8 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
         | Advice::HostAgain
         | Advice::OtherLink
         | Advice::Permission
-        | Advice::OtherTypes => unreachable!("done elsewhere"),
+        | Advice::OtherTypes
+        | Advice::KeepCostly => unreachable!("done elsewhere"),
         Advice::Response | Advice::PageHere => {
             Way::Revisit(settings(), changed(&|web| page(web, url).directives.clear()))
         }
@@ -266,7 +268,6 @@ fn way(advice: Advice, words: &str, story: &Explanation, scene: &Scene) -> Way {
             Way::Resume(with(&|settings| settings.limits.max_depth = number(words, "--max-depth ")))
         }
         Advice::HigherSetting => Way::Resume(with(&|settings| raise(settings, words))),
-        Advice::KeepCostly => Way::Resume(with(&|settings| settings.costly.action = CostlyAction::Keep)),
         Advice::Resources => Way::Resume(with(&|settings| settings.scope.resources = true)),
         Advice::LinkFromPage | Advice::ListedLink => Way::Revisit(
             settings(),
