@@ -34,7 +34,7 @@ fn impatient(scene: &Scene, hosts: &[String]) {
 }
 
 #[test]
-fn an_edge_that_begins_to_challenge_is_left_alone_and_counted() {
+fn an_edge_that_begins_to_challenge_is_skipped_and_counted() {
     let paths: Vec<String> = (1..=8).map(|n| format!("/{n}")).collect();
     let mut sites = Sites::new();
     for status in STATUSES {

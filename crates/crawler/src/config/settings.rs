@@ -93,11 +93,11 @@ impl Settings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WallSettings {
-    /// Whether they are told from pages. Default: `count`.
+    /// Whether they are distinguished from pages. Default: `count`.
     pub action: Walls,
 }
 
-/// Whether walls are told from pages.
+/// Whether walls are distinguished from pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Walls {

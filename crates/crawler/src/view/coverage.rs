@@ -52,7 +52,7 @@ impl Status {
 pub enum HostStatement {
     /// URLs remain, and the host was skipped.
     Skipped,
-    /// URLs remain, and the host sends walls: it was left alone.
+    /// URLs remain, and the host sends walls: it was skipped.
     Walled,
     /// Nothing remains, and walls were sent instead of pages.
     Walls,

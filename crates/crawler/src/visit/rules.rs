@@ -37,7 +37,7 @@ pub struct PageRules {
     pub index: bool,
     /// Whether images, scripts, style sheets and other resources are queued, and looked for in styles.
     pub resources: bool,
-    /// Whether walls are told from pages.
+    /// Whether walls are distinguished from pages.
     pub walls: Walls,
     /// Which URLs are costly, and what is stripped from those of links and redirects.
     pub costly: CostlyRules,

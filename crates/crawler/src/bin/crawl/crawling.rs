@@ -235,7 +235,7 @@ fn code(finished: &Finished) -> i32 {
         End::Complete => match status(finished) {
             Status::Complete => exit::COMPLETE,
             Status::CompleteWithinLimits => exit::LIMIT,
-            // Another run would meet the same walls, but for the hosts that were left alone.
+            // Another run would meet the same walls, but for the hosts that were skipped.
             Status::CompleteExceptWalls if finished.summary.queued == 0 => exit::COMPLETE,
             Status::CompleteExceptWalls | Status::Incomplete => exit::REMAINING,
         },

@@ -51,7 +51,7 @@ impl Settling<'_> {
         self.end(Place::Done, FollowUp::Page(visited, refused, earlier))
     }
 
-    /// Counts a wall, or a page that ends a row of them: the host pauses, or is left alone until the next run. Returns the pages whose
+    /// Counts a wall, or a page that ends a row of them: the host pauses, or is skipped until the next run. Returns the pages whose
     /// answers before this one become walls with it.
     fn observe_walls(&mut self, visited: &mut Visited) -> Vec<Fingerprint> {
         let Some(verdict) = &visited.verdict else { return Vec::new() };

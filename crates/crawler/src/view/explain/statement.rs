@@ -31,7 +31,7 @@ kinds! {
         Walled,
         /// The response looks like a wall, and is treated as a page or an error.
         Suspect,
-        /// It waits, and its host, which sent walls, is left alone until the next run.
+        /// It waits, and its host, which sent walls, is skipped until the next run.
         WalledHost,
         /// Whether the page may be indexed, was archived, and had its links followed.
         Effects,

@@ -101,7 +101,7 @@ impl Explanation {
                 if let Some(wall) = why.strip_prefix(WALLED) {
                     self.say(
                         Statement::WalledHost,
-                        format!("not fetched: its host sends no pages ({wall}), and was left alone; the URL is still queued"),
+                        format!("not fetched: its host sends no pages ({wall}), and was skipped; the URL is still queued"),
                     );
                     let again = "the owner's permission: write to the site's contact; `crawl resume DIR` tries the host again";
                     self.may(Advice::HostAdmission, again);
