@@ -18,6 +18,7 @@ const HOSTS_LISTED: usize = 200;
 const COUNTS_LISTED: usize = 100;
 const SEEDS_LISTED: usize = 50;
 const FAILURES_LISTED: usize = 200;
+const UNSEEN_LISTED: usize = 200;
 const LINKS_LISTED: usize = 60;
 const RUNS_LISTED: usize = 200;
 
@@ -25,13 +26,14 @@ const RUNS_LISTED: usize = 200;
 const LARGEST: usize = 12;
 
 /// The sections: id and title.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 10] = [
     ("request", "What was asked for"),
     ("result", "What was fetched"),
     ("hosts", "Coverage by host"),
     ("politeness", "Requests and politeness"),
     ("pages", "The pages"),
     ("skipped", "What was skipped, and why"),
+    ("unseen", "What this crawl could not see"),
     ("errors", "Errors"),
     ("links", "Links between hosts"),
     ("provenance", "Provenance"),
@@ -68,9 +70,10 @@ pub(super) fn page(report: &Report) -> Markup {
                     (section(3, &politeness(report)))
                     (section(4, &pages(report)))
                     (section(5, &skipped(report)))
-                    (section(6, &errors(report)))
-                    (section(7, &links(report)))
-                    (section(8, &provenance(report)))
+                    (section(6, &unseen(report)))
+                    (section(7, &errors(report)))
+                    (section(8, &links(report)))
+                    (section(9, &provenance(report)))
                 }
             }
         }
@@ -402,6 +405,36 @@ fn skipped(report: &Report) -> Markup {
                     li { (way.host) " (" (way.kind) "): " (way.way) ", " (way.at) }
                 }
             }
+        }
+    }
+}
+
+/// What sites, and limits of the crawl, kept out: URLs that nothing is known of but that they exist.
+fn unseen(report: &Report) -> Markup {
+    let summary = &report.summary;
+    let skipped = |reason: &str| summary.skipped.iter().find(|skipped| skipped.what == reason);
+    let by_site = [("robots_txt", "denied by robots.txt"), ("consent", "no declared use is permitted")];
+    let by_site =
+        by_site.into_iter().filter_map(|(reason, words)| Some((words.to_owned(), skipped(reason)?.count)));
+    let walls = summary.walls.iter().map(|wall| (format!("wall: {}", in_words(&wall.what)), wall.count));
+    let queued = [("still queued".to_owned(), summary.queued)];
+    let counts: Vec<Counted> = by_site
+        .chain(walls)
+        .chain(queued)
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| Counted { what, count })
+        .collect();
+    let hosts: Vec<_> = summary.hosts.iter().filter(|host| host.coverage != Status::Complete).collect();
+    html! {
+        p { "URLs that were found and whose pages nobody has read, by what kept them out. Limits of the crawl are among the skipped URLs above." }
+        (bars(&counts, "kept out by", "URLs that were not seen"))
+        @if summary.suspects > 0 {
+            p { (quantity::count(summary.suspects, "response")) " that were taken for what they seem may be walls: column " code { "suspect" } " of table pages." }
+        }
+        @if !hosts.is_empty() {
+            h3 { "Hosts that are not complete" }
+            ul { @for host in hosts.iter().take(UNSEEN_LISTED) { li { (clean(&host.host)) " is " (clean(&host.because)) } } }
+            (more(hosts.len(), UNSEEN_LISTED, "hosts", "crawl show DIR"))
         }
     }
 }

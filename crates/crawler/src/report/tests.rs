@@ -252,9 +252,18 @@ fn every_plot_has_a_text_and_the_numbers_behind_it() {
 #[test]
 fn a_report_of_nothing_is_a_page_too() {
     let html = written(&empty());
-    for id in
-        ["request", "result", "hosts", "politeness", "pages", "skipped", "errors", "links", "provenance"]
-    {
+    for id in [
+        "request",
+        "result",
+        "hosts",
+        "politeness",
+        "pages",
+        "skipped",
+        "unseen",
+        "errors",
+        "links",
+        "provenance",
+    ] {
         assert!(html.contains(&format!("<section id=\"{id}\"")), "{id}");
         assert!(html.contains(&format!("href=\"#{id}\"")), "{id}");
     }
