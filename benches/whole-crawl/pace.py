@@ -25,6 +25,7 @@ parser.add_argument("--latency", type=int, nargs="+", default=[0, 50], metavar="
 parser.add_argument("--after", type=float, default=60.0, help="seconds from the start of the crawl to that of the count")
 parser.add_argument("--seconds", type=float, default=30.0, help="how long to count")
 parser.add_argument("--rounds", type=int, default=1)
+parser.add_argument("--index", action="store_true", help="with archive and full-text index, as a crawl by default")
 parser.add_argument("--crawl", required=True, help="the program")
 parser.add_argument("--before", help="another build of the program, to compare with")
 parser.add_argument("--bin", required=True, help="directory of web")
@@ -49,7 +50,8 @@ def one(program, latency, work):
         with open(seeds, "w") as file:
             file.write(web.seeds)
         words = [program, "--seed", seeds, "--agent", "SuperRobot/1.0", "--contact", "bench@example.org", "--out", out]
-        words += ["--delay", f"{round(options.delay * 1000)}ms", "--adaptive", "0", "--no-index", "--no-warc", "-q"]
+        words += ["--delay", f"{round(options.delay * 1000)}ms", "--adaptive", "0", "-q"]
+        words += [] if options.index else ["--no-index", "--no-warc"]
         child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         try:
             time.sleep(options.after)
