@@ -37,7 +37,7 @@ pub enum Action {
     /// It is requested after everything else, and with few others of its group: the same path and names of parameters. See
     /// [`group`].
     Budget,
-    /// It isn't requested.
+    /// The crawl leaves the URL out, and says why.
     Skip,
     /// It is this URL: what it has more is stripped before it is known.
     Normalise(String),

@@ -156,6 +156,23 @@ pub struct SettledPage {
 }
 
 impl SettledPage {
+    /// A stored page whose record changes without a visit: its links stay, and nothing is archived or indexed.
+    pub(crate) fn changed(host: HostId, page: Fingerprint, record: PageRecord) -> Self {
+        Self {
+            host,
+            page,
+            record,
+            links: Vec::new(),
+            keeps_links: true,
+            blanks_links: false,
+            warc: None,
+            discovery: None,
+            text: None,
+        }
+    }
+}
+
+impl SettledPage {
     /// A page of another database, with its links as they are there: nothing of it goes to the archive or the index.
     pub(crate) fn taken_over(
         host: HostId,

@@ -462,7 +462,7 @@ impl Found {
         }
     }
 
-    /// Notes a link.
+    /// Notes the vendors of walls that the target of a link belongs to.
     pub(crate) fn link(&mut self, parts: &Parts<'_>) {
         if let Some(host) = parts.host {
             for (number, text) in &index().links {

@@ -28,7 +28,7 @@ pub struct CostlySettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CostlyAction {
-    /// They aren't requested.
+    /// They are skipped, with the reason `costly`.
     #[default]
     Skip,
     /// A few of each group are requested.

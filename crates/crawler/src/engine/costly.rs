@@ -27,7 +27,7 @@ pub(super) enum Cost {
     Budgeted,
     /// It isn't requested: the kind of site and the class, `mediawiki:diff`.
     Skipped {
-        /// Why.
+        /// The reason for the ledger: `kind:class`.
         why: String,
         /// It changes something on the site.
         is_effect: bool,

@@ -99,17 +99,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 via: None,
             });
         }
-        self.group.batch.pages.push(SettledPage {
-            host: page.host,
-            page: page.page,
-            record,
-            links: Vec::new(),
-            keeps_links: true,
-            blanks_links: false,
-            warc: None,
-            discovery: None,
-            text: None,
-        });
+        self.group.batch.pages.push(SettledPage::changed(page.host, page.page, record));
         Ok(body.map(|_| url))
     }
 

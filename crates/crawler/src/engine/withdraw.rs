@@ -129,17 +129,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let Some(mut record) = self.records().stored(host, page) else { continue };
             record.become_wall();
             self.touch(1024);
-            self.group.batch.pages.push(SettledPage {
-                host,
-                page,
-                record,
-                links: Vec::new(),
-                keeps_links: true,
-                blanks_links: false,
-                warc: None,
-                discovery: None,
-                text: None,
-            });
+            self.group.batch.pages.push(SettledPage::changed(host, page, record));
         }
     }
 
@@ -158,18 +148,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(entry) = unlisted(self.frontier.name(host).to_owned(), &record, now.wall) {
             self.decide(entry);
         }
-        let links = Vec::new();
-        let settled = SettledPage {
-            host,
-            page,
-            record,
-            links,
-            keeps_links: true,
-            blanks_links,
-            warc: None,
-            discovery: None,
-            text: None,
-        };
+        let settled = SettledPage { blanks_links, ..SettledPage::changed(host, page, record) };
         self.group.batch.pages.push(settled);
     }
 

@@ -6,12 +6,12 @@ use walls::{Outcome, Verdict};
 /// What was sent instead of the page that was asked for, or looks as if it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wall {
-    /// What it is.
+    /// The kind of wall, by the classification of the crate `http-walls`.
     pub outcome: Outcome,
     /// Whose product it is, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// What says so.
+    /// What in the response shows it, such as `cf-mitigated: challenge`: a text of the classifier, none of the site.
     pub signal: String,
     /// Set while it is only likely, and the response is treated as a page: a mark of its text, by which equal ones are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]

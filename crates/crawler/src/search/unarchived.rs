@@ -36,7 +36,7 @@ impl UnarchivedText {
     }
 }
 
-/// Keeps such texts.
+/// The directory `index-later/` of a crawl.
 #[derive(Debug, Clone)]
 pub(super) struct UnarchivedTexts {
     dir: PathBuf,

@@ -28,7 +28,7 @@ pub enum Outcome<'a> {
     Redirects(BadRedirect),
     /// Something else was sent in place of the file, such as a challenge: what the site says to robots isn't known.
     Wall {
-        /// Status and fields.
+        /// Status and fields of the wall: its Retry-After counts.
         head: ResponseHead,
         /// What was sent, for the reason.
         what: &'a str,
