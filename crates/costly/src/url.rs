@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// A URL by HTTP. Nothing of it is normalised; a fragment is no part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
@@ -44,28 +46,9 @@ pub(crate) fn pieces(query: Option<&str>) -> impl Iterator<Item = &str> {
 
 /// Text without percent encoding, `+` as a space.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains(['%', '+']) {
-        return Cow::Borrowed(text);
+    if text.contains('+') {
+        let spaced = text.replace('+', " ");
+        return Cow::Owned(percent_decode_str(&spaced).decode_utf8_lossy().into_owned());
     }
-    let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match (byte, hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                plain.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (b'+', ..) => {
-                plain.push(b' ');
-                at += 1;
-            }
-            _ => {
-                plain.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
+    percent_decode_str(text).decode_utf8_lossy()
 }

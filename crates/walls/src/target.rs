@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// Parts of a reference. Nothing is normalised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
@@ -74,23 +76,7 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, 
 
 /// Text without percent encoding.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if let (b'%', Some(high), Some(low)) = (byte, hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
-            plain.push((high * 16 + low) as u8);
-            at += 3;
-        } else {
-            plain.push(*byte);
-            at += 1;
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 /// Whether a value of a query is the URL that was asked for, or its path. It may be encoded twice.
