@@ -19,12 +19,11 @@ use crate::config;
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::forgotten::forget_rules;
 use crate::format::{FormatError, read_key};
-use crate::job::revisit;
 use crate::ledger;
 use crate::nofollow;
 use crate::page_store;
 use crate::post::{ForgottenFile, Series};
-use crate::record::{EndRecord, RUN_END};
+use crate::record::{EndRecord, RUN_END, Round};
 use crate::store::{AnyStore, SledStore, Store as _, StoreError, Tree, Write};
 use crate::warc;
 
@@ -191,7 +190,7 @@ fn check_forgotten(parts: &[AnyStore]) -> Result<()> {
 /// A recrawl that is under way isn't on record in the directory.
 fn check_recrawl(parts: &[AnyStore]) -> Result<()> {
     for part in parts {
-        if revisit::is_open(part)? {
+        if Round::is_open(part)? {
             return Err(ExportError::Recrawl);
         }
     }

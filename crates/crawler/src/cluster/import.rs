@@ -15,11 +15,11 @@ use crate::config::{self, ConfigError, Record, Settings};
 use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::forgotten::forget_rules;
 use crate::format::{FORMAT, FormatError, read_key};
-use crate::job::{mend_archive, revisit};
+use crate::job::mend_archive;
 use crate::ledger;
 use crate::nofollow;
 use crate::pauses;
-use crate::record::{EndRecord, RUN_END, Withdrawal};
+use crate::record::{EndRecord, RUN_END, Round, Withdrawal};
 use crate::store::{AnyStore, SledStore, Store, StoreError, Tree, Write};
 use crate::warc;
 
@@ -158,7 +158,7 @@ fn check<S: Store>(dir: &CrawlDir, store: &S) -> Result<(), ImportError> {
     if end.is_none_or(|end| end.end == "running") || root.join(pauses::FILE).exists() {
         return at_rest("the last run was killed; `crawl resume` it, and stop it with Ctrl-C");
     }
-    if revisit::is_open(store)? {
+    if Round::is_open(store)? {
         return at_rest("a recrawl is under way; `crawl resume` ends it");
     }
     for pair in store.scan(Tree::Withdrawn, &[]) {

@@ -23,12 +23,12 @@ use crate::fetch::HttpFetch;
 use crate::forgotten::{Forgotten, forget_rules};
 use crate::format;
 use crate::intents::Intents;
-use crate::job::{self, consent_cache, engine_settings, revisit, robots_cache};
+use crate::job::{self, consent_cache, engine_settings, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::portion::Portion;
 use crate::post::{Place, Series};
-use crate::record::RunSettings;
+use crate::record::{Round, RunSettings};
 use crate::scope::Scope;
 use crate::store::{self, AnyStore, Store, StoreError, Tree};
 use crate::visit::{PageRules, Revisiting, VisitContext};
@@ -151,7 +151,7 @@ fn open(
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
     let caches = Arc::new(OriginCache::within(shared.origins.further()));
     let portions = shared.portions.further();
-    let is_revisiting = store.get(Tree::Meta, LOST)?.is_some() || revisit::is_open(&*store)?;
+    let is_revisiting = store.get(Tree::Meta, LOST)?.is_some() || Round::is_open(&*store)?;
     let context = Arc::new(VisitContext {
         fetch: shared.network.clone(),
         caches: Arc::clone(&caches),

@@ -54,7 +54,7 @@ use crate::neighbours::Area;
 use crate::origin_cache::OriginCache;
 use crate::page_store;
 use crate::pauses::PauseLog;
-use crate::record::RunSettings;
+use crate::record::{Round, RunSettings};
 pub use crate::removal::Removed;
 use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
@@ -373,7 +373,7 @@ impl Job {
     /// the latter.
     pub fn revisit(&mut self, which: Option<Revisit>, now: Timestamp) -> Result<Begun, JobError> {
         let begun = revisit::begin(&self.store, self.key, which, now)?;
-        self.revisiting = revisit::is_open(&*self.store)?;
+        self.revisiting = Round::is_open(&*self.store)?;
         Ok(begun)
     }
 

@@ -8,18 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
-use crate::record::PageRecord;
+use crate::record::{PageRecord, Round};
 use crate::store::{Store, Tree, Write};
 use page::clock::Now;
 use page::url::{CrawlUrl, FingerprintKey};
-
-const KEY: &str = "revisit";
 
 /// URLs that one commit queues.
 const AT_ONCE: usize = 5_000;
@@ -33,42 +30,14 @@ pub struct Revisit {
     pub changed_only: bool,
 }
 
-/// The round as stored; JSON.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Round {
-    /// When it was begun.
-    at: Timestamp,
-    /// How long ago the last visit has to be, in seconds; none where each page has its own interval.
-    age_s: Option<u64>,
-    /// Only pages that an earlier visit found changed.
-    #[serde(default)]
-    changed_only: bool,
-    /// The number of the last page that was looked at (u64, big-endian), while they are being queued.
-    upto: Option<Vec<u8>>,
-    /// URLs queued.
-    queued: u64,
-    /// Not everything is visited yet.
-    open: bool,
-}
-
-/// True while a round is under way.
-pub(crate) fn is_open<S: Store>(store: &S) -> Result<bool, CommitError> {
-    Ok(read(store)?.is_some_and(|round| round.open))
-}
-
 /// Ends the round.
 pub fn close<S: Store>(store: &S) -> Result<(), CommitError> {
-    if let Some(round) = read(store)?.filter(|round| round.open) {
+    if let Some(round) = Round::read(store)?.filter(|round| round.open) {
         let round = Round { open: false, ..round };
         let value = serde_json::to_vec(&round)?;
-        store.commit(vec![Write::put(Tree::Meta, KEY, value)])?;
+        store.commit(vec![Write::put(Tree::Meta, Round::KEY, value)])?;
     }
     Ok(())
-}
-
-fn read<S: Store>(store: &S) -> Result<Option<Round>, CommitError> {
-    let value = store.get(Tree::Meta, KEY.as_bytes())?;
-    Ok(value.map(|value| serde_json::from_slice(&value)).transpose()?)
 }
 
 /// What a round has queued.
@@ -87,7 +56,7 @@ pub fn begin<S: Store>(
     revisit: Option<Revisit>,
     now: Timestamp,
 ) -> Result<Begun, CommitError> {
-    let mut round = match (read(&**store)?.filter(|round| round.open), revisit) {
+    let mut round = match (Round::read(&**store)?.filter(|round| round.open), revisit) {
         (Some(round), _) => round,
         (None, Some(Revisit { older_than, changed_only })) => {
             let age_s = older_than.map(|age| age.as_secs());
@@ -151,7 +120,7 @@ fn commit<S: Store>(
     totals: Totals,
 ) -> Result<(), CommitError> {
     let value = serde_json::to_vec(round)?;
-    frontier.put(Tree::Meta, KEY.into(), value);
+    frontier.put(Tree::Meta, Round::KEY.into(), value);
     let (generation, writes) = frontier.cut(at)?;
     committer.commit(Batch { generation, writes, totals, ..Batch::default() })?;
     frontier.committed(generation);

@@ -327,6 +327,10 @@ pub(crate) async fn follow(
             copy.crawl.base = *settings;
             copy.revisit();
             copy.run().await;
+            if words.contains("the last recrawl isn't complete") {
+                copy.revisit();
+                copy.run().await;
+            }
             explain(&copy, &url)
         }
         Way::Anew(mut settings, web) => {
@@ -360,7 +364,8 @@ pub(crate) async fn follow(
     if is_done {
         return Ok(true);
     }
-    let decisions = after.decisions.iter().map(|row| format!("{} {}", row.at, row.decision));
+    let decisions =
+        after.decisions.iter().map(|row| format!("{} {} {}/{}", row.at, row.decision, row.layer, row.reason));
     let decisions: Vec<String> = decisions.collect();
     let host = after.host.as_ref().map(|host| (host.queued, host.parked.clone(), host.wait_reason));
     Err(format!("afterwards: {:?}: {}; {decisions:?}, host {host:?}", after.fate, after.answer))

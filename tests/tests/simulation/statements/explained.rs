@@ -283,19 +283,28 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The line that decides about it is the one that is quoted, or none is where none matches, or where there is no file.
-    fn deciding_line(&mut self) {
+    /// The line that decides about it is the one that is quoted, or none is where none matches, or where there is no file. `is_now`: by
+    /// the version that is stored last, which its size names.
+    fn deciding_line(&mut self, is_now: bool) {
         let row = self.robots_row();
         if row.is_some_and(|row| !["rules", "stored"].contains(&text(row, "access"))) {
             self.says(&format!(": {} (", row.map(|row| text(row, "reason")).unwrap_or_default()));
             return;
         }
         let path = Web::split(self.url).1;
-        let versions = self.versions();
+        let mut versions = self.versions();
+        let form = self.known.web.sites.get(Web::split(self.url).0).map(|site| &site.robots.form);
+        let is_plain = form.is_some_and(|form| *form != RobotsForm::Oversize) && self.known.is_same_web;
+        let bytes = row.filter(|row| is_now && is_plain && row["access"] == "rules");
+        let bytes = bytes.and_then(|row| row["bytes"].as_u64()).filter(|_| !versions.is_empty());
+        if let Some(bytes) = bytes {
+            let size = |lines: &[String]| lines.iter().map(|line| line.len() as u64 + 1).sum::<u64>();
+            versions.retain(|(_, lines)| size(lines) == bytes);
+            self.check(!versions.is_empty(), || format!("no version of its robots.txt has {bytes} bytes"));
+        }
         let decide = |rules: &Rules| rules.deciding(path).map(Rule::line).unwrap_or_default();
         let lines: Vec<String> = versions.iter().map(|(rules, _)| decide(rules)).collect();
         let quoted = quoted_lines(&self.story.answer).pop().map(|(_, words)| words).unwrap_or_default();
-        let form = self.known.web.sites.get(Web::split(self.url).0).map(|site| &site.robots.form);
         self.says(match form {
             Some(RobotsForm::Star | RobotsForm::Oversize) => " (group *, hardened)",
             Some(RobotsForm::Named | RobotsForm::Moved(_)) => " (group superrobot, hardened)",
@@ -303,7 +312,7 @@ impl<'a> Judge<'a> {
         });
         let is_so = lines.is_empty() || lines.contains(&quoted);
         self.check(is_so, || format!("{quoted:?} decides, and by the site one of {lines:?}"));
-        if quoted.is_empty() && matches!(form, Some(RobotsForm::Star | RobotsForm::Named)) {
+        if quoted.is_empty() && !versions.is_empty() {
             let why = |(rules, _): &(&Rules, _)| {
                 if rules.lines.is_empty() { "group without rules" } else { "no rule matches" }.to_owned()
             };
@@ -385,11 +394,14 @@ impl<'a> Judge<'a> {
         let is_cut = row.is_some_and(|row| !row["truncated"].is_null()) && self.story.fate == Fate::Fetched;
         let is_denied = row.is_some_and(|row| row["searchable"] == false && row["indexed"] == true);
         let is_of_last = row.is_some_and(|row| row["withdrawn_at"].is_null());
+        let is_removed = self.story.statements.contains(&Statement::Removed);
+        let is_withdrawn = row.is_some_and(|row| !row["withdrawn_at"].is_null()) && !is_removed;
         let skip_via = self.story.skip.as_ref().and_then(|skip| skip.via.as_ref());
         let is_gone = skip_via.is_some() && self.story.found.last().is_some_and(|step| step.by == "unknown");
         for (statement, has_to) in [
             (Statement::Normalised, self.story.normalised_from.is_some()),
             (Statement::ReadInPart, is_cut && is_of_last),
+            (Statement::Withdrawn, is_withdrawn && self.story.fate == Fate::Fetched),
             (Statement::Unsearched, is_denied && is_of_last),
             (Statement::Unread, self.known.unread.contains(self.url) && is_of_last),
             (Statement::LinkGone, is_gone && self.story.fate == Fate::Skipped),
@@ -585,7 +597,7 @@ impl<'a> Judge<'a> {
                     S::QueuedDenied => {
                         let of = self.robots_row().map(|row| text(row, "fetched_at")).unwrap_or_default();
                         self.says(&format!("the robots.txt of {of} denies it: "));
-                        self.deciding_line();
+                        self.deciding_line(false);
                         self.allowed_by_site() != Some(true)
                     }
                     S::QueuedBackOff => access.is_none(),
@@ -743,7 +755,7 @@ impl<'a> Judge<'a> {
             }
             S::WouldAllow | S::WouldDeny => {
                 self.says(if statement == S::WouldAllow { "would allow it: " } else { "would deny it: " });
-                self.deciding_line();
+                self.deciding_line(true);
                 self.check(self.robots_row().is_some(), || "no robots.txt is stored".to_owned());
                 let allowed = self.allowed_by_site().filter(|_| self.known.is_same_web);
                 let is_so = allowed.is_none_or(|allowed| allowed == (statement == S::WouldAllow));

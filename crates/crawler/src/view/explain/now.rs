@@ -14,7 +14,7 @@ use crate::forgotten::{Forgotten, forget_rules};
 use crate::frontier::stored_host;
 use crate::page_store;
 use crate::record::{
-    EndRecord, JUDGED_BY, LICENSES, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings,
+    EndRecord, JUDGED_BY, LICENSES, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, Round, RunSettings,
     brought_in, moved_seeds,
 };
 use crate::robots_history;
@@ -87,6 +87,8 @@ pub(super) struct Hints {
     pub(super) source_outside: Option<String>,
     /// A number of pages of a host is set, which counts each visit of a page.
     pub(super) is_host_limited: bool,
+    /// A recrawl was begun that hasn't visited everything yet: the next one continues it.
+    pub(super) is_recrawl_open: bool,
     /// No page was answered yet that a link could be found on.
     pub(super) has_no_pages: bool,
 }
@@ -257,7 +259,9 @@ impl View {
         let limit = end.and_then(|end| end.limit);
         // Another partition of a cluster's crawl may have pages.
         let has_no_pages = !is_of_cluster && page_store::scan(self.store()).next().transpose()?.is_none();
-        let mut hints = Hints { depth, is_of_cluster, limit, has_no_pages, ..Hints::default() };
+        let is_recrawl_open = Round::is_open(self.store())?;
+        let mut hints =
+            Hints { depth, is_of_cluster, limit, has_no_pages, is_recrawl_open, ..Hints::default() };
         let Some(settings) = settings else { return Ok(hints) };
         hints.is_unarchived = !settings.warc.enabled;
         let excluded = regex::RegexSet::new(&settings.scope.exclude);

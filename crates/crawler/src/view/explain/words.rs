@@ -41,6 +41,9 @@ pub(super) struct Facts<'a> {
 const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new crawl";
 const RETRIED: &str = "`crawl resume DIR --retry-crashed` tries it again";
 const ASKED_AGAIN: &str = "`crawl recrawl DIR --older-than 0s` fetches it again";
+/// What is said of it while not everything of the last recrawl is visited.
+const UNFINISHED: &str =
+    "; the last recrawl isn't complete: this command continues it, the next one begins another";
 /// Part of every advice that has pages fetched again.
 const REVISITS: &str = "crawl recrawl DIR --older-than 0s";
 const REMOVED: &str =
@@ -83,6 +86,9 @@ impl Explanation {
             }
             if let Some(scope) = outside {
                 let _ = write!(words, " once the settings let it in: it is outside ({})", in_words(scope));
+            }
+            if facts.hints.is_recrawl_open && revisits {
+                words.push_str(UNFINISHED);
             }
         }
     }
