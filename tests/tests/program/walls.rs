@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use whole_program::rules::Rules;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
@@ -151,4 +152,130 @@ fn a_wall_in_front_of_robots_txt_never_opens_the_site() {
         assert!(["challenged", "login", "payment"].iter().any(|wall| reason.contains(wall)), "{row}");
     }
     scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn a_wall_in_place_of_a_sitemap_is_named_and_leads_nowhere() {
+    let mut sites = Sites::new();
+    let in_place = [challenge(200), Answer::redirect(302, "/.within.website/?redir=%2Fmap.xml")];
+    for (host, wall) in ["a.test", "b.test"].into_iter().zip(in_place) {
+        let mut robots = Answer::robots(Rules::default());
+        robots.body.extend(format!("Sitemap: http://{host}/map.xml\n").bytes());
+        sites = sites
+            .page(host, "/robots.txt", robots)
+            .page(host, "/map.xml", wall)
+            .page(host, "/", front(&["/1".to_owned()]))
+            .page(host, "/1", Answer::html(format!("<title>One</title><p>The first page of {host}.")));
+    }
+    let scene = Scene::new(sites);
+    impatient(&scene, &["a.test".to_owned(), "b.test".to_owned()]);
+    let config = scene.path("study.toml");
+    scene.crawl().args(["--sitemaps", "--config", config.to_str().unwrap()]).run().expect(0);
+    let summary = scene.look("show", &["--json"]).json().remove(0);
+    for (host, wall) in [
+        ("a.test", "challenged by cloudflare (cf-mitigated: challenge)"),
+        ("b.test", "challenged by anubis (/.within.website/)"),
+    ] {
+        let mut asked = asked(&scene, host);
+        asked.sort();
+        assert_eq!(asked, ["/", "/1", "/map.xml", "/sitemap.xml"]);
+        let hosts = summary["hosts"].as_array().unwrap();
+        let notes = &hosts.iter().find(|row| row["host"] == host).unwrap()["notes"];
+        assert_eq!(
+            notes,
+            &serde_json::json!([format!("sitemap http://{host}/map.xml couldn't be read: {wall}")])
+        );
+    }
+    scene.look("audit", &[]).expect(0);
+}
+
+/// What looks like a wall and is a page, an error or a redirect: of each the path, the answer, and the outcome.
+fn look_alikes() -> Vec<(&'static str, Answer, &'static str)> {
+    let captcha = "<div class=h-captcha></div><script src=https://js.hcaptcha.com/1/api.js></script>";
+    let detection = "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>\
+        <script>window.__CF$cv$params={r:'8f2a',t:'MTc='};</script>";
+    let prose =
+        "<p>The reading room opens at nine, and the catalogue lists each volume of the society.".repeat(5);
+    let page = |title: &str, body: &str| {
+        Answer::html(format!("<html><title>{title}</title><body><h1>{title}</h1>{body}"))
+    };
+    let sign_in =
+        "<form action=/in><input name=user><input type=password name=secret><button>Sign in</button></form>";
+    let quoted = "<pre>&lt;script&gt;window._cf_chl_opt={}&lt;/script&gt; &lt;script id=\"anubis_challenge\"&gt;</pre>";
+    let menu = "<a href=/news/1>1</a> <a href=/news/2>2</a> <a href=/news/3>3</a> <a href=/news/4>4</a>";
+    let with_status = |status, answer: Answer| Answer { status, ..answer };
+    vec![
+        (
+            "/article",
+            page(
+                "How Cloudflare and Anubis check browsers",
+                &format!("{quoted}{prose}<a href=/articles>More</a>"),
+            ),
+            "page",
+        ),
+        ("/contact", page("Contact", &format!("<form action=/send><input name=a>{captcha}</form>")), "page"),
+        ("/hours", page("Hours", &format!("<p>We open at nine.</p>{detection}")), "page"),
+        (
+            "/down-403",
+            with_status(403, page("Closed", &format!("<p>This shelf is closed.</p>{detection}"))),
+            "error",
+        ),
+        (
+            "/maps",
+            page("Old maps", "<noscript>Zooming needs JavaScript.</noscript><p>Three sheets.</p>"),
+            "page",
+        ),
+        ("/app", page("Reports", &format!("<div id=root>{prose}</div><script src=/m.js></script>")), "page"),
+        ("/poem", page("Just a moment", &format!("{prose}<a href=/poems>More poems</a>")), "page"),
+        ("/band", page("Request Rejected", "<p>A band from Leeds.</p><a href=/band/tour>Tour</a>"), "page"),
+        ("/news", page("News", &format!("{sign_in}{prose}{menu}")), "page"),
+        ("/domains", page("This domain is for sale", &format!("<a href=/domains/2>More</a>{prose}")), "page"),
+        ("/export", with_status(202, page("Export", "<h2>Your export is being made</h2>")), "page"),
+        ("/contest", Answer::redirect(302, "/challenge/2024/"), "redirect"),
+        ("/scan", Answer::html("<title>Scan 14</title><img src=/scan.jpg alt=Folio>"), "page"),
+        (
+            "/manual",
+            Answer::html("<title>Manual</title><frameset cols='20%,80%'><frame src=/toc></frameset>"),
+            "page",
+        ),
+        ("/teaser", page("Owls", "<p>Nine kinds live here.</p><p>Subscribe to read the rest.</p>"), "page"),
+    ]
+}
+
+#[test]
+fn what_only_looks_like_a_wall_is_crawled_as_what_it_is() {
+    let all = look_alikes();
+    let paths: Vec<String> = all.iter().map(|(path, ..)| (*path).to_owned()).collect();
+    let mut sites = Sites::new().page("a.test", "/", front(&paths)).page(
+        "a.test",
+        "/challenge/2024/",
+        Answer::html("<title>The challenge of 2024</title><p>Ten teams.</p>"),
+    );
+    // An error that makes its host pause.
+    let moving = look_alikes().into_iter().find(|(path, ..)| *path == "/down-403").unwrap().1;
+    sites = sites.page("b.test", "/", Answer { status: 503, ..moving });
+    for (path, answer, _) in &all {
+        sites = sites.page("a.test", path, answer.clone());
+    }
+    let scene = Scene::new(sites);
+    std::fs::write(scene.seeds(), "http://a.test/\nhttp://b.test/\n").unwrap();
+    scene.crawl().args(["--retries", "0"]).run();
+    let rows: BTreeMap<String, serde_json::Value> =
+        scene.table("pages").into_iter().map(|row| (row["url"].as_str().unwrap().to_owned(), row)).collect();
+    for (path, _, outcome) in &all {
+        let row = &rows[&format!("http://a.test{path}")];
+        assert_eq!(
+            (&row["outcome"], &row["suspect"]),
+            (&(*outcome).into(), &serde_json::Value::Null),
+            "{row}"
+        );
+        assert_eq!(row["indexed"], *outcome == "page", "{row}");
+    }
+    let row = &rows["http://b.test/"];
+    assert_eq!((&row["outcome"], &row["suspect"]), (&"error".into(), &serde_json::Value::Null), "{row}");
+    assert!(rows.contains_key("http://a.test/challenge/2024/"));
+    assert!(
+        scene.server.pages().iter().any(|url| url.ends_with("/band/tour")),
+        "links of pages are followed"
+    );
 }

@@ -17,7 +17,7 @@ use crate::ledger;
 use crate::post::SentLink;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
-    SitemapFound, SitemapRecord, SitemapState, link_key,
+    SitemapFound, SitemapRecord, SitemapState, Wall, link_key,
 };
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
@@ -329,6 +329,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<(), CommitError> {
         record.state = SitemapState::Failed;
         record.incomplete = false;
+        if let Some(wall) = read.wall.as_ref().and_then(Wall::of) {
+            // What the site has there stays unknown, whoever named it. A wall's redirect isn't followed.
+            record.incomplete = record.found != SitemapFound::WellKnown;
+            record.detail = Some(wall.in_words());
+            return Ok(());
+        }
         if let Some(target) = read.redirect {
             record.state = SitemapState::Redirects;
             match target {

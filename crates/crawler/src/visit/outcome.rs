@@ -17,6 +17,7 @@ use crate::warc::Encoded;
 use page::clock::Now;
 use page::sitemap::{Sitemap, SitemapFormat, SitemapUrl};
 use page::url::CrawlUrl;
+use walls::Verdict;
 
 /// What a visit came to.
 #[derive(Debug)]
@@ -239,4 +240,6 @@ pub struct SitemapRead {
     pub redirect: Option<Result<CrawlUrl, String>>,
     /// What a status of 2xx brought: of its URLs those that were not handed over before.
     pub sitemap: Option<Sitemap>,
+    /// What was sent in its place, where that is a wall for certain.
+    pub wall: Option<Verdict>,
 }

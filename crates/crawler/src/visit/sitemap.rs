@@ -1,29 +1,36 @@
 //! Reads the response to a sitemap request, off the async threads and as a stream.
 
-use std::io::{self, BufRead, Cursor};
+use std::io::{self, BufRead, Cursor, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use robots::StatusClass;
 use tokio::runtime::Handle;
+use walls::Verdict;
 
 use super::ask::{Answered, ask};
 use super::capture::capture;
 use super::outcome::{Captured, SitemapPart, SitemapParts};
 use super::{BacklogBytes, Event, Outcome, Requested, SitemapRead, VisitContext, local};
+use crate::config::Walls;
 use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind, Response, SpooledBody, Truncation};
 use crate::frontier::{Lease, Permit, Work};
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
 use crate::store::{Store, StoreError};
+use crate::wall;
 use page::clean::clean_within;
-use page::sitemap::{self, Sitemap, SitemapUrl};
+use page::sitemap::{self, Sitemap, SitemapFormat, SitemapUrl};
+use page::url::CrawlUrl;
 
 /// Bytes kept of where a sitemap redirects to, if that is no http URL.
 const LONGEST_REFERENCE: usize = 2_048;
 
 /// Bytes of URLs that are handed over at a time.
 const SLICE: usize = 512 << 10;
+
+/// Bytes of a response that are looked at to tell a wall from what is no sitemap: no wall has more.
+const WALL_BYTES: u64 = (128 << 10) + 1;
 
 /// Bytes of a sitemap that are archived, as it was sent.
 const ARCHIVED: usize = 8 << 20;
@@ -132,6 +139,9 @@ async fn read<F: Fetch, S: Store>(
             }
             sitemap
         });
+        let is_other = sitemap.as_ref().is_none_or(|sitemap| sitemap.form == SitemapFormat::Other);
+        let may_be_wall = is_other && context.pages.walls == Walls::Count;
+        let wall = may_be_wall.then(|| wall(&url, &response, body.as_mut())).flatten();
         let read = SitemapRead {
             robots,
             status: response.status,
@@ -139,6 +149,7 @@ async fn read<F: Fetch, S: Store>(
             redirect: super::found::redirect_target(&url, &response)
                 .map(|target| target.map_err(|text| clean_within(&text, LONGEST_REFERENCE).0)),
             sitemap,
+            wall,
         };
         if let Some(body) = body.as_mut().filter(|_| context.pages.archive) {
             let (wire, is_whole) = body.wire(ARCHIVED).unwrap_or((Bytes::new(), false));
@@ -152,6 +163,16 @@ async fn read<F: Fetch, S: Store>(
     })
     .await
     .ok()
+}
+
+/// The wall that was sent in place of a sitemap, where it is one for certain.
+fn wall(url: &CrawlUrl, response: &Response, body: Option<&mut SpooledBody>) -> Option<Verdict> {
+    let mut start = Vec::new();
+    stream(response, body).ok()?.take(WALL_BYTES).read_to_end(&mut start).ok()?;
+    let response = Response { body: start.into(), ..response.clone() };
+    // Many sites answer any URL with their start page, which may be nothing but scripts.
+    let is_wall = |verdict: &Verdict| verdict.wall().is_some_and(|wall| wall != walls::Outcome::Shell);
+    wall::verdict(url, walls::Asked::Sitemap, &response).filter(is_wall)
 }
 
 /// The bytes of a sitemap, with its content codings undone.

@@ -381,7 +381,12 @@ impl<'a> Settling<'a> {
             }
             Event::Sitemap(read) => {
                 self.pause_after(read.status);
-                robots::StatusClass::of(read.status).may_pass() && may_try
+                let is_met_again = read.wall.as_ref().is_some_and(page::is_met_again);
+                let again = robots::StatusClass::of(read.status).may_pass() && may_try && !is_met_again;
+                if let Some(wall) = read.wall.as_ref().filter(|_| !again) {
+                    self.observe_wall(wall, 0);
+                }
+                again
             }
             _ => false,
         };

@@ -15,6 +15,12 @@ use crate::visit::Visited;
 use page::url::Fingerprint;
 use walls::{Decision as Walled, Outcome, Verdict};
 
+/// Whether the next request for the same URL would meet this wall too, so that it isn't made. What asks to come back later is no such
+/// wall.
+pub(super) fn is_met_again(verdict: &Verdict) -> bool {
+    verdict.is_certain() && verdict.outcome != Outcome::RateLimited
+}
+
 impl Settling<'_> {
     /// A response came, and was read.
     pub(super) fn page(mut self, mut visited: Box<Visited>) -> Settled {
@@ -22,9 +28,7 @@ impl Settling<'_> {
         let status = visited.status.unwrap_or_default();
         let class = StatusClass::of(status);
         self.pause_after(status);
-        // A wall isn't asked again: the next request would meet it too. What asks to come back later is.
-        let is_wall = |verdict: &Verdict| verdict.is_certain() && verdict.outcome != Outcome::RateLimited;
-        let is_wall = visited.verdict.as_ref().is_some_and(is_wall);
+        let is_wall = visited.verdict.as_ref().is_some_and(is_met_again);
         if class.may_pass()
             && !is_wall
             && let Some(again) = self.again(item)
@@ -54,29 +58,36 @@ impl Settling<'_> {
     /// Counts a wall, or a page that ends a row of them: the host pauses, or is skipped until the next run. Returns the pages whose
     /// answers before this one become walls with it.
     fn observe_walls(&mut self, visited: &mut Visited) -> Vec<Fingerprint> {
-        let Some(verdict) = &visited.verdict else { return Vec::new() };
-        let words = Wall::of(verdict).as_ref().map(Wall::in_words).unwrap_or_default();
-        let before = &self.lease.state.walls;
-        let mut walls = before.clone();
-        let Walled { pause, end, now_certain, earlier } = walls.observe(verdict, visited.page.0);
-        if walls != *before {
-            self.host.walls = Some(walls);
-        }
+        let Some(verdict) = visited.verdict.take() else { return Vec::new() };
+        let Walled { now_certain, earlier, .. } = self.observe_wall(&verdict, visited.page.0);
+        visited.verdict = Some(verdict);
         if now_certain.is_some() {
             visited.become_wall();
         }
-        if let Some(length) = pause {
+        earlier.into_iter().map(Fingerprint).collect()
+    }
+
+    /// Has an answer counted among the walls of its host.
+    pub(super) fn observe_wall(&mut self, verdict: &Verdict, url: u64) -> Walled {
+        let words = Wall::of(verdict).as_ref().map(Wall::in_words).unwrap_or_default();
+        let before = &self.lease.state.walls;
+        let mut walls = before.clone();
+        let decision = walls.observe(verdict, url);
+        if walls != *before {
+            self.host.walls = Some(walls);
+        }
+        if let Some(length) = decision.pause {
             let pause = Delay { length, why: DelayReason::Wall };
             self.soon = true;
             self.decided(Decided::Paused, Layer::Pace, pause.why, Evidence::from(pause).with_words(&words));
             self.gap = self.gap.or_later(self.ended(), pause);
         }
-        if end.is_some() {
+        if decision.end.is_some() {
             self.soon = true;
             self.host.parked = Some(format!("{WALLED}{words}"));
             self.decided(Decided::Parked, Layer::Fetch, DelayReason::Wall, Evidence::from(words));
         }
-        earlier.into_iter().map(Fingerprint).collect()
+        decision
     }
 
     /// Leaves the body of a duplicate out of the archive, where the page that it names as the original is in there already.

@@ -133,25 +133,34 @@ fn the_answer_for_a_file_of_the_site_is_entered_under_its_url() {
 
 #[test]
 fn an_answer_for_a_sitemap_is_judged_by_its_status_and_what_is_its_hosts_says_nothing_of_it() {
-    let read = |tries: u8, status: u16| {
+    let read = |tries: u8, status: u16, wall: Option<&Verdict>| {
         let read = SitemapRead {
             robots: RobotsEvidence::default(),
             status,
             bytes: 0,
             redirect: None,
             sitemap: None,
+            wall: wall.cloned(),
         };
         let event = Event::Sitemap(Box::new(read));
         let settled = settled(sitemap(tries), outcome(Some(asked(Some(status))), event));
         let FollowUp::Sitemap { again, .. } = settled.follow_up else { panic!("{:?}", settled.follow_up) };
-        (again, settled.soon)
+        (again, settled.soon, settled.settlement.host.walls)
     };
     // Whether it is tried again, and whether its host pauses.
-    assert_eq!(read(0, 200), (false, false));
-    assert_eq!(read(0, 404), (false, false));
-    assert_eq!(read(0, 500), (true, false));
-    assert_eq!(read(0, 503), (true, true));
-    assert_eq!(read(2, 503), (false, true));
+    assert_eq!(read(0, 200, None), (false, false, None));
+    assert_eq!(read(0, 404, None), (false, false, None));
+    assert_eq!(read(0, 500, None), (true, false, None));
+    assert_eq!(read(0, 503, None), (true, true, None));
+    assert_eq!(read(2, 503, None), (false, true, None));
+
+    // The wall that it meets again counts among those of its host.
+    let header = [("cf-mitigated", "challenge".as_bytes())];
+    let wall = classify(&Answer::new(503, "http://a.test/sitemap.xml").with_headers(header));
+    let mut counted = Streak::default();
+    counted.observe(&wall, 0);
+    assert!(wall.is_certain() && counted != Streak::default());
+    assert_eq!(read(0, 503, Some(&wall)), (false, true, Some(counted)));
 
     let unanswered = settled(sitemap(0), outcome(Some(asked(None)), Event::Unanswered));
     assert!(matches!(unanswered.follow_up, FollowUp::Nothing));
