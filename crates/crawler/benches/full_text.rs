@@ -1,8 +1,8 @@
-//! The full-text index of a crawl: how long queries take, what the index costs beside tantivy alone, and how large it is.
+//! The full-text index of a crawl: how long queries take, what each part of the index costs, and how large it is.
 //!
 //! `DIR=crawl-data cargo bench -p crawler --bench full_text`; the directory is a crawl's with an index and an archive. `ROUNDS` (20): how
-//! often each query is asked; `PASSES` (5): how often each index is written. Every figure of the two indexes comes from passes that
-//! take turns, of which the fastest counts.
+//! often each query is asked; `PASSES` (5): how often each index is written. Every figure of an index comes from passes that take
+//! turns, of which the one with the least processor time counts.
 
 mod shared;
 
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crawler::config::Settings;
-use crawler::search::{PagesInMemory, Request, Search};
+use crawler::search::{Added, PagesInMemory, Request, Search};
 use crawler::view::View;
 use page::clock::Clock;
 
@@ -93,36 +93,58 @@ fn main() -> Result<()> {
     let view = View::open(&dir)?;
     let settings = Settings::default();
     let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
+    let began = processor_time()?;
     let pages = PagesInMemory::read(&dir, view.store(), limits, now)?;
+    let reading = processor_time()?.saturating_sub(began);
     let count = pages.pages().max(1) as f64;
     println!("pages: {}, {:.0} bytes of text each", pages.pages(), pages.bytes() as f64 / count);
-    let (mut ours, mut alone) = (Duration::MAX, Duration::MAX);
-    let mut sizes = (0, 0);
-    for _ in 0..number("PASSES", 5) {
-        let place = tempfile::tempdir()?;
-        let began = clock.now().mono;
-        pages.index(place.path())?;
-        ours = ours.min(clock.now().mono.saturating_sub(began));
-        sizes.0 = disk(&place.path().join("index"))?;
-        let place = tempfile::tempdir()?;
-        let (began, ended) = pages.index_with_tantivy(place.path(), || clock.now().mono)?;
-        alone = alone.min(ended.saturating_sub(began));
-        sizes.1 = disk(place.path())?;
-    }
     let each = |took: Duration| took.as_secs_f64() * 1e6 / count;
-    println!(
-        "index: {:.0} us a page; tantivy alone on the same texts: {:.0} us; ratio {:.2}",
-        each(ours),
-        each(alone),
-        ours.as_secs_f64() / alone.as_secs_f64()
-    );
-    println!(
-        "size: {:.0} bytes a page; tantivy alone: {:.0}; the crawl's own index: {:.0}",
-        sizes.0 as f64 / count,
-        sizes.1 as f64 / count,
-        disk(&dir.join("index"))? as f64 / count
-    );
+
+    // Each part with all before it; the crawl's own writer last.
+    let mut parts = Added::ALL.map(|added| (Some(added), Duration::MAX, 0)).to_vec();
+    parts.push((None, Duration::MAX, 0));
+    for _ in 0..number("PASSES", 5) {
+        for (added, least, size) in &mut parts {
+            let place = tempfile::tempdir()?;
+            let (began, ended) = match added {
+                Some(added) => {
+                    let (began, ended) = pages.index_with_tantivy(place.path(), *added, processor_time)?;
+                    (began?, ended?)
+                }
+                None => {
+                    let began = processor_time()?;
+                    pages.index(place.path())?;
+                    (began, processor_time()?)
+                }
+            };
+            *least = (*least).min(ended.saturating_sub(began));
+            *size = disk(place.path())?;
+        }
+    }
+    println!("processor time of a page, each part with all before it:");
+    let mut before = Duration::ZERO;
+    for (added, took, size) in &parts {
+        let name = added.map_or_else(|| "Writer".to_owned(), |added| format!("{added:?}"));
+        println!(
+            "  {name:<10} {:>5.0} us, {:>+5.0} us; {:.0} bytes on disk",
+            each(*took),
+            each(*took) - each(before),
+            *size as f64 / count
+        );
+        before = *took;
+    }
+    println!("  texts read again from the archive: {:.0} us", each(reading));
+    println!("size of the crawl's own index: {:.0} bytes a page", disk(&dir.join("index"))? as f64 / count);
     Ok(())
+}
+
+/// What this process has used of the processor, in all its threads, to a hundredth of a second.
+fn processor_time() -> std::io::Result<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    // After the name of the program, which may have blanks: user and system time are the 12th and 13th field.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 fn tell(what: &str, times: &mut [Duration]) {

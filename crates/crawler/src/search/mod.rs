@@ -32,7 +32,7 @@ mod words;
 mod writer;
 
 pub use self::catch_up::{Built, forget, is_behind, lacking, rebuild, take_up, take_up_with_pdf};
-pub use self::cost::PagesInMemory;
+pub use self::cost::{Added, PagesInMemory};
 pub use self::error::{QueryError, SearchError};
 pub(crate) use self::feed::Indexing;
 pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
