@@ -153,18 +153,24 @@ fn single_classes_and_hosts_are_kept_where_the_settings_say_so() {
     }
 }
 
-/// 300 lists that differ in one value: 200 of them are requested.
+/// 300 lists that differ in one value: 200 of them are requested, after all other pages.
 #[test]
 fn a_group_of_costly_urls_has_a_budget() {
     let links: Vec<_> = (0..300).map(|n| format!("<a href='/x?fq=a{n}&fq=b'>x</a>")).collect();
-    let mut sites = Sites::new().page("a.test", "/", Answer::html(links.concat()));
+    let front = Answer::html(links.concat() + "<a href=/owls>Owls</a>");
+    let mut sites = Sites::new().page("a.test", "/", front);
+    sites = sites.page("a.test", "/owls", Answer::html("<a href=/owls/barn>Barn owls</a>"));
+    sites = sites.page("a.test", "/owls/barn", Answer::html("<p>A barn owl."));
     for n in 0..300 {
         sites = sites.page("a.test", &format!("/x?fq=a{n}&fq=b"), Answer::html(format!("<p>{n}")));
     }
     let scene = Scene::new(sites);
     std::fs::write(scene.seeds(), "http://a.test/\n").unwrap();
     scene.crawl().args(["--costly", "budget"]).run().expect(0);
-    assert_eq!(scene.server.pages().len(), 201);
+    let asked = scene.server.pages();
+    assert_eq!(asked.len(), 203);
+    // They come after everything else, whenever that was found.
+    assert_eq!(asked[..3], ["http://a.test/", "http://a.test/owls", "http://a.test/owls/barn"]);
     let skipped = scene.table("skipped");
     assert_eq!(skipped.iter().filter(|row| row["reason"] == "costly").count(), 100);
     scene.look("audit", &[]).expect(0);

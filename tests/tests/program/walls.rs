@@ -190,12 +190,11 @@ fn a_wall_in_place_of_a_sitemap_is_named_and_leads_nowhere() {
 }
 
 /// What looks like a wall and is a page, an error or a redirect: of each the path, the answer, and the outcome.
-fn look_alikes() -> Vec<(&'static str, Answer, &'static str)> {
+fn false_positives() -> Vec<(&'static str, Answer, &'static str)> {
     let captcha = "<div class=h-captcha></div><script src=https://js.hcaptcha.com/1/api.js></script>";
     let detection = "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>\
         <script>window.__CF$cv$params={r:'8f2a',t:'MTc='};</script>";
-    let prose =
-        "<p>The reading room opens at nine, and the catalogue lists each volume of the society.".repeat(5);
+    let prose = "<p>The library opens at nine, and the catalogue lists each volume of the society.".repeat(5);
     let page = |title: &str, body: &str| {
         Answer::html(format!("<html><title>{title}</title><body><h1>{title}</h1>{body}"))
     };
@@ -217,7 +216,7 @@ fn look_alikes() -> Vec<(&'static str, Answer, &'static str)> {
         ("/hours", page("Hours", &format!("<p>We open at nine.</p>{detection}")), "page"),
         (
             "/down-403",
-            with_status(403, page("Closed", &format!("<p>This shelf is closed.</p>{detection}"))),
+            with_status(403, page("Closed", &format!("<p>This wing is closed.</p>{detection}"))),
             "error",
         ),
         (
@@ -244,7 +243,7 @@ fn look_alikes() -> Vec<(&'static str, Answer, &'static str)> {
 
 #[test]
 fn what_only_looks_like_a_wall_is_crawled_as_what_it_is() {
-    let all = look_alikes();
+    let all = false_positives();
     let paths: Vec<String> = all.iter().map(|(path, ..)| (*path).to_owned()).collect();
     let mut sites = Sites::new().page("a.test", "/", front(&paths)).page(
         "a.test",
@@ -252,7 +251,7 @@ fn what_only_looks_like_a_wall_is_crawled_as_what_it_is() {
         Answer::html("<title>The challenge of 2024</title><p>Ten teams.</p>"),
     );
     // An error that makes its host pause.
-    let moving = look_alikes().into_iter().find(|(path, ..)| *path == "/down-403").unwrap().1;
+    let moving = false_positives().into_iter().find(|(path, ..)| *path == "/down-403").unwrap().1;
     sites = sites.page("b.test", "/", Answer { status: 503, ..moving });
     for (path, answer, _) in &all {
         sites = sites.page("a.test", path, answer.clone());

@@ -55,6 +55,7 @@ fn queue(item: &QueuedUrl) -> u8 {
         _ if is_again => 1,
         Priority::First => 1,
         Priority::Link | Priority::Untested => 2,
+        Priority::Costly => 3,
     }
 }
 

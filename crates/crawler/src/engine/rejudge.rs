@@ -300,7 +300,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             return Ok(Judgement::LeftOut(outcome, None));
         }
-        let priority = item.priority();
         let fingerprint: Fingerprint = url.fingerprint(&self.key);
         let mut item = item;
         match self.cost(url, item.finding(), via, self.clock.now()) {
@@ -320,12 +319,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             || matches!(before, LinkOutcome::Type | LinkOutcome::Costly)
             || was_queued
             || item.is_seed();
-        let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
-            Admitted::Queued | Admitted::Untested => None,
-            Admitted::Held(held) => Some(held),
-            Admitted::Seen if has_been_queued => self.frontier.requeue_held(host, item),
-            Admitted::Seen => return Ok(Judgement::Known),
-        };
+        let held =
+            match self.frontier.admit(host, fingerprint, item.clone(), item.priority(), has_been_queued)? {
+                Admitted::Queued | Admitted::Untested => None,
+                Admitted::Held(held) => Some(held),
+                Admitted::Seen if has_been_queued => self.frontier.requeue_held(host, item),
+                Admitted::Seen => return Ok(Judgement::Known),
+            };
         self.touch(64);
         Ok(match held {
             Some(held) => Judgement::LeftOut(held.budget.outcome(), Some(held.evidence(url))),

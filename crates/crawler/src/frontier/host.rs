@@ -91,6 +91,9 @@ pub struct HostRecord {
     /// Ends of the queue of resources. Not in the form that blocks of idle hosts hold, which have it behind the hosts.
     #[serde(skip)]
     pub resources: QueueEnds,
+    /// Ends of the queue of costly pages. Stored as that of resources.
+    #[serde(skip)]
+    pub costly: QueueEnds,
 }
 
 /// A host's record as tree `hosts` holds it: JSON without what is zero, empty or none. A commit writes one for each host that was asked, and
@@ -129,6 +132,8 @@ struct InTree {
     walls: Streak,
     #[serde(default, skip_serializing_if = "is_default")]
     resources: QueueEnds,
+    #[serde(default, skip_serializing_if = "is_default")]
+    costly: QueueEnds,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -155,7 +160,7 @@ impl HostRecord {
     /// The ends of each queue, by [`Priority`].
     pub fn all_queues(&self) -> [QueueEnds; QUEUES] {
         let [first, link, untested] = self.queues;
-        [first, link, untested, self.resources]
+        [first, link, untested, self.resources, self.costly]
     }
 
     /// URLs that wait.
@@ -337,6 +342,7 @@ impl Host {
             folders: self.groups.stored_folders(),
             address_class: self.class.get().copied(),
             resources: self.queues[Priority::Resource as usize].ends(),
+            costly: self.queues[Priority::Costly as usize].ends(),
         }
     }
 
@@ -435,7 +441,7 @@ impl Host {
     pub(crate) fn takes(&self, priority: Priority, open: OpenQueues) -> bool {
         let (pages, resources) = (open.pages && self.parked.is_none(), open.resources && !self.is_closed());
         match priority {
-            Priority::First | Priority::Link => pages,
+            Priority::First | Priority::Link | Priority::Costly => pages,
             // It may hold resources.
             Priority::Untested => pages || resources,
             Priority::Resource => resources,

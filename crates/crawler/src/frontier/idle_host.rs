@@ -41,18 +41,32 @@ pub(crate) struct IdleHost {
     /// The URLs of the queue of resources that are in no chunk. Stored behind the hosts of the block.
     #[serde(skip)]
     pub(crate) resources: Vec<QueuedUrl>,
+    /// The same of the queue of costly pages.
+    #[serde(skip)]
+    pub(crate) costly: Vec<QueuedUrl>,
 }
 
-/// The resources of a host of a block; only of those that ever had any. They follow the hosts, so that a block of format 2, which ends with
-/// those, is read as one without resources.
+/// A queue of a host of a block that most hosts don't have, of those that ever had it: that of resources, and that of costly pages. They
+/// follow the hosts, so that a block of format 2, which ends with those, is read as one without such queues.
 #[derive(Serialize, Deserialize)]
-struct IdleResources {
+struct IdleQueue {
     id: u32,
     ends: QueueEnds,
     urls: Vec<QueuedUrl>,
 }
 
-/// The walls that a host of a block sent of late; only of those that did. They follow the resources.
+impl IdleQueue {
+    /// That of each host which ever had one.
+    fn of_each(hosts: &[IdleHost], queue: impl Fn(&IdleHost) -> (QueueEnds, &Vec<QueuedUrl>)) -> Vec<Self> {
+        let of = |host| {
+            let (ends, urls) = queue(host);
+            (ends != QueueEnds::default()).then(|| Self { id: host.id, ends, urls: urls.clone() })
+        };
+        hosts.iter().filter_map(of).collect()
+    }
+}
+
+/// The walls that a host of a block sent of late; only of those that did. They follow the resources, and costly pages follow them.
 #[derive(Serialize, Deserialize)]
 struct IdleWalls {
     id: u32,
@@ -70,44 +84,56 @@ pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
     let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, error))?;
     let (mut hosts, rest) = postcard::take_from_bytes::<Vec<IdleHost>>(&plain).map_err(bad)?;
     if !rest.is_empty() {
-        let (resources, rest) = postcard::take_from_bytes::<Vec<IdleResources>>(rest).map_err(bad)?;
-        for resources in resources {
-            let IdleResources { id, ends, urls } = resources;
-            if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
-                host.record.resources = ends;
-                host.resources = urls;
+        let (resources, rest) = postcard::take_from_bytes::<Vec<IdleQueue>>(rest).map_err(bad)?;
+        for IdleQueue { id, ends, urls } in resources {
+            if let Some(host) = host_of(&mut hosts, id) {
+                (host.record.resources, host.resources) = (ends, urls);
             }
         }
-        if !rest.is_empty() {
-            for IdleWalls { id, walls } in postcard::from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)? {
-                if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
-                    host.record.walls = walls;
-                }
+        let (walls, rest) = match rest {
+            [] => (Vec::new(), rest),
+            rest => postcard::take_from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)?,
+        };
+        for IdleWalls { id, walls } in walls {
+            if let Some(host) = host_of(&mut hosts, id) {
+                host.record.walls = walls;
+            }
+        }
+        let costly = match rest {
+            [] => Vec::new(),
+            rest => postcard::from_bytes::<Vec<IdleQueue>>(rest).map_err(bad)?,
+        };
+        for IdleQueue { id, ends, urls } in costly {
+            if let Some(host) = host_of(&mut hosts, id) {
+                (host.record.costly, host.costly) = (ends, urls);
             }
         }
     }
     Ok(hosts)
 }
 
+fn host_of(hosts: &mut [IdleHost], id: u32) -> Option<&mut IdleHost> {
+    hosts.iter_mut().find(|host| host.id == id)
+}
+
 /// Writes the value of a block.
 pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
     let bad = |error| form(Tree::IdleHosts, error);
-    let with_resources = hosts.iter().filter(|host| host.record.resources != QueueEnds::default());
-    let resources = with_resources.map(|host| IdleResources {
-        id: host.id,
-        ends: host.record.resources,
-        urls: host.resources.clone(),
-    });
-    let resources: Vec<_> = resources.collect();
+    let resources = IdleQueue::of_each(hosts, |host| (host.record.resources, &host.resources));
     let with_walls = hosts.iter().filter(|host| host.record.walls != Streak::default());
     let walls: Vec<_> =
         with_walls.map(|host| IdleWalls { id: host.id, walls: host.record.walls.clone() }).collect();
+    let costly = IdleQueue::of_each(hosts, |host| (host.record.costly, &host.costly));
     let mut plain = postcard::to_stdvec(hosts).map_err(bad)?;
-    if !resources.is_empty() || !walls.is_empty() {
+    // Each list is there as far as one after it is.
+    if !resources.is_empty() || !walls.is_empty() || !costly.is_empty() {
         plain = postcard::to_extend(&resources, plain).map_err(bad)?;
     }
-    if !walls.is_empty() {
+    if !walls.is_empty() || !costly.is_empty() {
         plain = postcard::to_extend(&walls, plain).map_err(bad)?;
+    }
+    if !costly.is_empty() {
+        plain = postcard::to_extend(&costly, plain).map_err(bad)?;
     }
     Ok(crate::packed::pack(plain))
 }
@@ -126,6 +152,7 @@ impl IdleHost {
             groups: host.groups.clone(),
             urls: [0, 1, 2].map(fresh),
             resources: fresh(Priority::Resource as usize),
+            costly: fresh(Priority::Costly as usize),
             fingerprints: host.seen.fresh().iter().map(|fingerprint| fingerprint.0).collect(),
             // A millisecond late, since it is rounded down: the host rests longer, never shorter.
             ended: host.last_end.map(|end| milliseconds(end).saturating_add(1)),
@@ -138,7 +165,9 @@ impl IdleHost {
     /// The host in memory again, in the process that put it away or in a later one.
     pub(super) fn host(&self, now: Now, boot: Option<Boot>, process: u64) -> Host {
         let mut host = Host::restore(&self.record, now, boot);
-        for (queue, urls) in host.queues.iter_mut().zip(self.urls.iter().chain([&self.resources])) {
+        for (queue, urls) in
+            host.queues.iter_mut().zip(self.urls.iter().chain([&self.resources, &self.costly]))
+        {
             *queue = Queue::restore_with(queue.ends(), urls.iter().cloned());
         }
         host.seen = Seen::restore_with(self.record.seen, &self.fingerprints);
@@ -170,7 +199,7 @@ impl IdleHost {
     /// The URLs of each queue that are in no chunk.
     pub(super) fn all_urls(self) -> (HostRecord, [Vec<QueuedUrl>; QUEUES]) {
         let [first, link, untested] = self.urls;
-        (self.record, [first, link, untested, self.resources])
+        (self.record, [first, link, untested, self.resources, self.costly])
     }
 
     /// Why the host is skipped, once it is.

@@ -67,6 +67,8 @@ impl Finding {
             Priority::Resource
         } else if self.is_seed() || self.redirects > 0 {
             Priority::First
+        } else if self.marks.has(Marks::COSTLY) {
+            Priority::Costly
         } else {
             Priority::Link
         }
@@ -139,6 +141,17 @@ impl QueuedUrl {
     /// The queue for a first visit of it.
     pub fn priority(&self) -> Priority {
         self.finding().priority()
+    }
+
+    /// The queue in which it waits without precedence before other links, however it was found.
+    pub(super) fn priority_as_link(&self) -> Priority {
+        if self.is_resource() {
+            Priority::Resource
+        } else if self.is_costly() {
+            Priority::Costly
+        } else {
+            Priority::Link
+        }
     }
 
     /// The queue for another try of it.

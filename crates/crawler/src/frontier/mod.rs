@@ -43,6 +43,7 @@ pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
 };
 pub use self::limits::{FrontierLimits, FrontierPortions};
+pub(crate) use self::priority::QUEUES;
 pub use self::priority::{OpenQueues, Priority};
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
@@ -415,7 +416,7 @@ impl<S: Store> Frontier<S> {
 
     /// Queues a known URL again: it is to be revisited. The host must be in memory ([`Frontier::load`]).
     pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
-        self.host_mut(id).push(if url.is_resource() { Priority::Resource } else { Priority::Link }, url);
+        self.host_mut(id).push(url.priority_as_link(), url);
         self.queued += 1;
         self.schedule_if_idle(id);
     }
@@ -520,7 +521,7 @@ impl<S: Store> Frontier<S> {
             match host.queue(priority).head() {
                 NextUrl::Empty => return Ok(None),
                 NextUrl::Here(mut item) => {
-                    if priority == Priority::Link {
+                    if matches!(priority, Priority::Link | Priority::Costly) {
                         self.mark_variant(id, &mut item);
                         if let Some(held) = self.exhausted(id, &item) {
                             self.hold(id, priority, item, held);
@@ -549,7 +550,7 @@ impl<S: Store> Frontier<S> {
                     self.mark(id);
                     self.queued -= 1;
                     let fingerprint = url.fingerprint(&self.key);
-                    let priority = if item.is_resource() { Priority::Resource } else { Priority::Link };
+                    let priority = item.priority_as_link();
                     if let Admitted::Held(held) = self.admit(id, fingerprint, item.clone(), priority, true)? {
                         self.held.push((id, item, held));
                     }

@@ -13,15 +13,17 @@ pub enum Priority {
     Untested = 2,
     /// Resources of pages: images, scripts, style sheets.
     Resource = 3,
+    /// Pages that cost their site much, and have a budget.
+    Costly = 4,
 }
 
 impl Priority {
     /// All priorities, in the order of leasing.
-    pub const ALL: [Self; QUEUES] = [Self::First, Self::Link, Self::Untested, Self::Resource];
+    pub const ALL: [Self; QUEUES] = [Self::First, Self::Link, Self::Untested, Self::Resource, Self::Costly];
 }
 
 /// How many queues a host has.
-pub(crate) const QUEUES: usize = 4;
+pub(crate) const QUEUES: usize = 5;
 
 /// What may still be leased, as far as the limits of the crawl decide it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -108,7 +108,9 @@ struct JournalHost {
 impl JournalHost {
     fn record(self) -> HostRecord {
         let mut record = self.new.record();
-        for (ends, tail) in record.queues.iter_mut().chain([&mut record.resources]).zip(self.tails) {
+        for (ends, tail) in
+            record.queues.iter_mut().chain([&mut record.resources, &mut record.costly]).zip(self.tails)
+        {
             ends.tail = ends.tail.max(tail);
         }
         record.seen.count = record.seen.count.max(self.seen);

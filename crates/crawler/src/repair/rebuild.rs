@@ -15,7 +15,7 @@ use super::salvage::Salvage;
 use super::{RepairError, Repaired};
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{Record, Settings};
-use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QUEUES, QueuedUrl};
 use crate::intents::{self, Intent};
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
@@ -59,7 +59,7 @@ pub(super) struct Rebuild<'a> {
     /// New ids of the old hosts.
     hosts: HashMap<u32, HostId>,
     /// Heads of the queues of hosts whose record could be read.
-    heads: HashMap<u32, [u64; 4]>,
+    heads: HashMap<u32, [u64; QUEUES]>,
 }
 
 type Result<T> = std::result::Result<T, RepairError>;

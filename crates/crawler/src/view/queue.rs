@@ -14,7 +14,7 @@ row! {
         url: String,
         /// Links from a seed.
         depth: u32,
-        /// `first` (seeds, redirect targets, retries), `link`, or `untested` (may already be known).
+        /// `first` (seeds, redirect targets, retries), `link`, `untested` (may already be known), `resource`, or `costly` (after all others).
         priority: &'static str [names],
         /// Attempts so far.
         tries: u8,
@@ -49,6 +49,7 @@ impl View {
                     Priority::Link => "link",
                     Priority::Untested => "untested",
                     Priority::Resource => "resource",
+                    Priority::Costly => "costly",
                 },
                 tries: stored.url.tries,
                 via: urls.of(self, stored.url.via)?,

@@ -398,11 +398,13 @@ impl<'a> Judge<'a> {
         let is_withdrawn = row.is_some_and(|row| !row["withdrawn_at"].is_null()) && !is_removed;
         let skip_via = self.story.skip.as_ref().and_then(|skip| skip.via.as_ref());
         let is_gone = skip_via.is_some() && self.story.found.last().is_some_and(|step| step.by == "unknown");
+        let is_never_found = self.story.statements.contains(&Statement::NeverFound);
         for (statement, has_to) in [
             (Statement::Normalised, self.story.normalised_from.is_some()),
             (Statement::ReadInPart, is_cut && is_of_last),
             (Statement::Withdrawn, is_withdrawn && self.story.fate == Fate::Fetched),
             (Statement::Unsearched, is_denied && is_of_last),
+            (Statement::Outside, is_never_found && self.story.scope.is_some()),
             (Statement::Unread, self.known.unread.contains(self.url) && is_of_last),
             (Statement::LinkGone, is_gone && self.story.fate == Fate::Skipped),
         ] {

@@ -56,6 +56,39 @@ fn resources_are_leased_after_pages_and_their_repeated_tries_too() {
 }
 
 #[test]
+fn costly_pages_are_leased_last_in_memory_or_not_and_after_a_restart() {
+    for most in [8, 1] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = few(&store, most);
+        let costly = |n| item(&url(1, n), false).marked(Marks::COSTLY);
+        for n in [6, 7] {
+            offer_item(&mut frontier, &url(1, n), costly(n), true);
+        }
+        offer_item(&mut frontier, &url(1, 3), item(&url(1, 3), true), true);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.host_mut(id).push(Priority::Untested, costly(8));
+        frontier.queued += 1;
+        offer(&mut frontier, &url(1, 5), true);
+        offer(&mut frontier, &url(2, 1), true);
+        commit(&mut frontier);
+        offer(&mut frontier, &url(3, 1), true);
+        commit(&mut frontier);
+        assert_eq!(frontier.hosts.is_idle(id), most == 1);
+        for mut frontier in [few(&store, most), frontier] {
+            let mut order = drain(&mut frontier);
+            // That of the other hosts.
+            order.retain(|path| path != "/page-1");
+            assert_eq!(order, ["/page-5", "/page-3", "/page-6", "/page-7", "/page-8"]);
+            assert_eq!(frontier.counts().queued, 0);
+        }
+        // They are pages: where no page is to be fetched any more, they wait.
+        let mut closed = few(&store, most);
+        closed.set_open(ONLY_RESOURCES);
+        assert_eq!(drain(&mut closed), ["/page-3"]);
+    }
+}
+
+#[test]
 fn what_waits_in_a_closed_queue_stays_there_in_memory_or_not() {
     for (open, first, then) in [(ONLY_PAGES, "/page-1", "/page-2"), (ONLY_RESOURCES, "/page-2", "/page-1")] {
         let store = Arc::new(MemoryStore::default());

@@ -107,6 +107,7 @@ impl Rebuild<'_> {
                 let priority = match queue {
                     _ if item.is_resource() => Priority::Resource,
                     0 => Priority::First,
+                    _ if item.is_costly() => Priority::Costly,
                     _ => Priority::Link,
                 };
                 item.via = self.via(item.via);
