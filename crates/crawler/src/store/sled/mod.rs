@@ -37,7 +37,7 @@ use crate::nofollow;
 pub const SEGMENT_SIZE: usize = 128 * 1024;
 
 /// The cache size that sled gets, in bytes. It counts about a third of what it uses. With four times as much a page takes as much processor time
-/// (`docs/performance.md`).
+/// (`docs/lab/performance.md`).
 const CACHE_CAPACITY: u64 = 4 * 1024 * 1024;
 
 /// The same for those who only read, mostly once and in order: one page in each of sled's 256 parts of the cache. sled counts a
