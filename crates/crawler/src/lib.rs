@@ -21,6 +21,7 @@ pub mod fetch;
 pub mod forgotten;
 pub mod format;
 pub mod frontier;
+pub mod host_groups;
 pub mod intents;
 pub mod job;
 pub mod ledger;

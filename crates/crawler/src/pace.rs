@@ -46,11 +46,13 @@ pub enum DelayReason {
     Paused,
     /// It sent walls instead of pages: challenges or refusals, two or more in a row.
     Wall,
+    /// Another host of its group is asked, or was just now.
+    SharedGroup,
 }
 
 impl DelayReason {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Configured,
         Self::CrawlDelay,
         Self::RequestRate,
@@ -68,6 +70,7 @@ impl DelayReason {
         Self::Operator,
         Self::Paused,
         Self::Wall,
+        Self::SharedGroup,
     ];
 
     /// The one of this name.
@@ -95,6 +98,7 @@ impl DelayReason {
             Self::Operator => "operator",
             Self::Paused => "paused by operator",
             Self::Wall => "wall",
+            Self::SharedGroup => "shared group",
         }
     }
 
@@ -118,7 +122,21 @@ impl DelayReason {
             Self::Operator => "the delay set by `crawl set`",
             Self::Paused => "`crawl continue`",
             Self::Wall => "a pause after challenges or refusals",
+            Self::SharedGroup => "another host of their group",
         }
+    }
+
+    /// True where other hosts are asked first, with which the host shares one slot and one delay.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Self::SharedAddress | Self::SharedGroup)
+    }
+
+    /// True for the delays between any two requests to a host, false for pauses and what comes from other hosts.
+    pub fn is_usual(self) -> bool {
+        matches!(
+            self,
+            Self::Configured | Self::CrawlDelay | Self::RequestRate | Self::Adaptive | Self::Operator
+        )
     }
 
     /// True for pauses that a host's state asks for, false for the ordinary gaps between requests.

@@ -17,6 +17,7 @@ mod first_run;
 mod foreign_dir;
 mod forget;
 mod gates;
+mod groups;
 mod growth;
 mod ledger;
 mod limits;

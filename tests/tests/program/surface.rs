@@ -43,6 +43,7 @@ fn help_names_every_option_of_the_contract() {
         "--resolve",
         "--resolve-file",
         "--allow-net",
+        "--groups",
         "--per-ip",
         "--max-rate",
         "--max-bandwidth",

@@ -19,7 +19,7 @@ pub(super) fn judge<S: Store>(
     rules: &AuditRules,
     repair: Option<&RepairRecord>,
 ) -> Result<Vec<Check>, AuditError> {
-    let Read { log, hosts, machines, .. } = read;
+    let Read { log, hosts, groups, .. } = read;
     let mut pace = Pace::new(&log, rules);
     let mut robots = RobotsTxt::new(store, &log, rules, repair);
     let mut operator = Operator::new(&log);
@@ -49,7 +49,7 @@ pub(super) fn judge<S: Store>(
     for _ in DeadOwner::all(store)? {
         checks.iter_mut().filter(|check| check.name == OVERLAP).for_each(|check| check.unchecked(UNKNOWN));
     }
-    checks.push(pace::judge_addresses(&log, machines)?);
+    checks.extend(pace::judge_groups(&log, groups)?);
     checks.extend(robots.checks());
     checks.extend(operator.check());
     for check in &mut checks {

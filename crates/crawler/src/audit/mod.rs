@@ -12,6 +12,7 @@ mod archive;
 mod clocks;
 mod content;
 mod forgotten;
+mod host_groups;
 mod hosts;
 mod kept;
 mod links;
@@ -29,7 +30,7 @@ mod scope;
 mod seals;
 mod session;
 mod settings;
-mod shared_address;
+mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -46,7 +47,7 @@ use serde::Serialize;
 
 use self::archive::Files;
 use self::scope::Roots;
-use self::shared_address::Shared;
+use self::shared::Shared;
 use crate::causes::Cause;
 use crate::config::Settings;
 use crate::ledger::{self, Head};
@@ -382,8 +383,8 @@ fn judge(
             && of > 1
         {
             let part = |host: &str| crate::post::partition(host, of);
-            let apart = shared.judge(requests::ADDRESS_BYTES, |one, other| part(one) != part(other))?;
-            Check::merge(&mut checks, vec![apart]);
+            let apart = shared.judge(|one, other| part(one) != part(other))?;
+            Check::merge(&mut checks, apart.into());
         }
         if let Some(check) = judge_head(head, rules) {
             checks.insert(1.min(checks.len()), check);
@@ -424,7 +425,7 @@ fn judge_part(
             Ok(checks)
         })?;
         step("requests");
-        let mut read = requests::read(store, rules)?;
+        let mut read = requests::read(store, runs, rules)?;
         shared.take_all(std::mem::replace(&mut read.shared, Shared::new(rules)))?;
         let mut checks = vec![settings::judge(store, runs, rules, repair)?];
         checks.push(requests::complete(store, &read.log, repair)?);

@@ -1,10 +1,9 @@
 //! One request at a time per host, and the delay in effect between any two.
 
-use std::net::IpAddr;
-
 use super::clocks::Moment;
-use super::requests::{Asked, Log, Machines, Pause, Place};
-use super::shared_address::of_addresses;
+use super::host_groups::GroupOf;
+use super::requests::{Asked, Groups, Log, Pause, Place};
+use super::shared::{of_addresses, of_names};
 use super::table::Table;
 use super::{AuditError, AuditRules, Check, LISTED};
 use crate::store::Store;
@@ -124,25 +123,32 @@ fn is_ended(ended: Moment, pause: &Pause) -> bool {
     }
 }
 
-/// With `--per-ip` all hosts of one machine are like one host: a case is any two of its requests in a row, whatever the hosts.
-pub(super) fn judge_addresses(log: &Log, machines: Machines) -> Result<Check, AuditError> {
-    let mut check = of_addresses();
-    let mut last: Option<(IpAddr, Asked)> = None;
-    for asked in machines {
-        let (address, asked) = asked?;
-        let before = last.as_ref().filter(|(of, _)| *of == address).map(|(_, before)| before);
+/// All hosts of one group are like one host: a case is any two of its requests in a row, whatever the hosts.
+pub(super) fn judge_groups(log: &Log, groups: Groups) -> Result<[Check; 2], AuditError> {
+    let (mut of_addresses, mut of_names) = (of_addresses(), of_names());
+    let mut last: Option<(GroupOf, Asked)> = None;
+    for asked in groups {
+        let (group, asked) = asked?;
+        let before = last.as_ref().filter(|(of, _)| *of == group).map(|(_, before)| before);
         if let Some(before) = before {
             let after = log.between(before, &asked);
-            if !check.margin(after - asked.configured.as_secs_f64() + ROUNDING) {
-                let what =
-                    format!("{address} got a request {after:.6} s after its response to {}", before.url);
+            let (check, name) = match &group {
+                GroupOf::Address(address) => (&mut of_addresses, address.to_string()),
+                GroupOf::Named(name) => (&mut of_names, format!("the group {name}")),
+            };
+            let delay = asked.of_group.as_secs_f64();
+            if !check.margin(after - delay + ROUNDING) {
+                let what = format!(
+                    "{name} got a request {after:.6} s after its response to {}; the delay in effect was {delay:.6} s",
+                    before.url
+                );
                 check.broken(&asked.url, Some(asked.from.wall), what);
             }
         }
         // The one that ended last counts.
         if before.is_none_or(|before| before.to.order() <= asked.to.order()) {
-            last = Some((address, asked));
+            last = Some((group, asked));
         }
     }
-    Ok(check)
+    Ok([of_addresses, of_names])
 }

@@ -1,17 +1,20 @@
-//! Reads the ledger into requests, by host and time, and by machine and time: sorted in temporary files.
+//! Reads the ledger into requests, by host and time, and by group of hosts and time: sorted in temporary files.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::clocks::{Moment, Runs};
+use super::host_groups::{GroupOf, RunGroups, group_key, group_of, host_key, host_of};
 use super::orders::Given;
-use super::shared_address::Shared;
+use super::settings::Run;
+use super::shared::Shared;
 use super::table::Table;
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
+use crate::config::PaceSettings;
 use crate::ledger;
 use crate::record::{Decided, Decision, Layer, RepairRecord, RequestMade};
 use crate::sorter::{self, SortError, Sorted, Sorter};
@@ -34,6 +37,8 @@ pub(super) struct Asked {
     pub(super) robots_of: Option<Origin>,
     /// What the operator set for the run.
     pub(super) configured: Duration,
+    /// The least delay between it and any other request to its group.
+    pub(super) of_group: Duration,
     /// Its position in the ledger.
     pub(super) place: Place,
 }
@@ -71,12 +76,12 @@ pub(super) struct Log {
     pub(super) orders: Vec<Given>,
 }
 
-/// The log, and its requests host by host and machine by machine.
+/// The log, and its requests host by host and group by group.
 pub(super) struct Read {
     pub(super) log: Log,
     pub(super) hosts: Hosts,
-    pub(super) machines: Machines,
-    /// Those of machines, for a comparison with those of other partitions.
+    pub(super) groups: Groups,
+    /// Those of groups, for a comparison with those of other partitions.
     pub(super) shared: Shared,
 }
 
@@ -128,6 +133,7 @@ struct Rest {
     is_robots: bool,
     robots_of: Option<String>,
     configured: Duration,
+    of_group: Duration,
 }
 
 /// The same of a pause.
@@ -147,30 +153,31 @@ struct Reading {
     runs: Runs,
     requests: u64,
     hosts: Sorter,
-    machines: Sorter,
+    of_groups: Sorter,
     shared: Shared,
     answers: Sorter,
-    /// Of the run that is read: its number, what the operator set, and whether machines take turns.
+    /// Of the run that is read: its number, what the operator set, and which hosts take turns.
     run: u32,
     configured: Duration,
-    per_ip: bool,
+    groups: Rc<RunGroups>,
     /// The same of the runs before, by their numbers from 1.
-    before: Vec<(Duration, bool)>,
+    before: Vec<(Duration, Rc<RunGroups>)>,
     orders: Vec<Given>,
 }
 
-pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, AuditError> {
+pub(super) fn read<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Result<Read, AuditError> {
+    let mut settings = runs.iter().map(|run| run.settings.as_ref());
     let mut reading = Reading {
         runs: Runs::default(),
         requests: 0,
         hosts: rules.sorter(),
-        machines: rules.sorter(),
+        of_groups: rules.sorter(),
         shared: Shared::new(rules),
         answers: rules.sorter(),
         run: 0,
         orders: Vec::new(),
         configured: rules.delay,
-        per_ip: false,
+        groups: Rc::default(),
         before: Vec::new(),
     };
     for pair in store.scan(Tree::Ledger, &[]) {
@@ -180,43 +187,44 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
         for (number, entry) in (0..).zip(block.decisions) {
             let place = Place { key: sorter::number(&key, 0, 8), number };
             if entry.begins_a_run() {
-                reading.begin_run(&entry, rules);
+                let of_run = settings.next().flatten();
+                reading.begin_run(&entry, of_run.map(|settings| &settings.pace), rules);
             } else {
                 reading.take_of_run(entry, place)?;
             }
         }
     }
-    let Reading { runs, requests, hosts, machines, shared, answers, orders, .. } = reading;
+    let Reading { runs, requests, hosts, of_groups, shared, answers, orders, .. } = reading;
     let made = totals(store)?.requests;
     let silent =
         (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
     let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders };
-    Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?), shared })
+    Ok(Read { log, hosts: Hosts(hosts.sorted()?), groups: Groups(of_groups.sorted()?), shared })
 }
 
 impl Reading {
-    fn begin_run(&mut self, entry: &Decision, rules: &AuditRules) {
+    fn begin_run(&mut self, entry: &Decision, pace: Option<&PaceSettings>, rules: &AuditRules) {
         if self.run > 0 {
-            self.before.push((self.configured, self.per_ip));
+            self.before.push((self.configured, Rc::clone(&self.groups)));
         }
         self.run += 1;
         let evidence = &entry.evidence;
         self.runs.of(self.run).begun = evidence.boot.as_ref().map(|boot| **boot).zip(evidence.clock);
         let words = evidence.words.as_deref().unwrap_or_default();
         self.configured = delay_of(words).unwrap_or(rules.delay);
-        self.per_ip = words.ends_with(", per-ip");
+        self.groups = Rc::new(RunGroups::of(pace, words));
     }
 
     /// Takes an entry as one of the run in which its request was made, where it was entered later.
     fn take_of_run(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
-        let now = (self.run, self.configured, self.per_ip);
+        let now = (self.run, self.configured, Rc::clone(&self.groups));
         let run = self.run.saturating_sub(entry.runs_earlier());
         let of = usize::try_from(run).ok().and_then(|run| self.before.get(run.checked_sub(1)?));
-        if let Some((configured, per_ip)) = of {
-            (self.run, self.configured, self.per_ip) = (run, *configured, *per_ip);
+        if let Some((configured, groups)) = of {
+            (self.run, self.configured, self.groups) = (run, *configured, Rc::clone(groups));
         }
         let taken = self.take(entry, place);
-        (self.run, self.configured, self.per_ip) = now;
+        (self.run, self.configured, self.groups) = now;
         taken
     }
 
@@ -267,6 +275,9 @@ impl Reading {
         let from = Moment { run: self.run, mono: request.clock, wall: request.started }.bytes();
         let to = Moment { run: self.run, mono: request.clock + request.took, wall }.bytes();
         let (order, place) = (&from[..Moment::ORDER], place.bytes());
+        // Pauses of the host, and what it waited for since it was put on record, aren't delays between any two requests.
+        let holds = self.groups.longest && IN_GROUPS.contains(&&*request.gap_reason);
+        let of_group = if holds { request.gap.max(self.configured) } else { self.configured };
         let rest = Rest {
             url,
             gap: request.gap,
@@ -274,18 +285,17 @@ impl Reading {
             is_robots,
             robots_of,
             configured: self.configured,
+            of_group,
         };
-        let address = request.address.filter(|_| self.per_ip).map(machine);
-        if let Some(address) = address {
-            let key = address_key(address);
-            let times = (request.started, wall);
-            self.shared.push((address, &key), times, self.configured, (host, &rest.url))?;
+        let group = self.groups.of_request(host, request.address);
+        if let Some(group) = &group {
+            self.shared.push(group, (request.started, wall), self.configured, (host, &rest.url))?;
         }
         let rest = packed(&rest)?;
         let host = host_key(host);
-        if let Some(address) = address {
-            let machine = address_key(address);
-            self.machines.push_parts(&[&machine, order, &host, &place, &from, &to, &rest])?;
+        if let Some(group) = group {
+            let group = group_key(&group);
+            self.of_groups.push_parts(&[&group, order, &host, &place, &from, &to, &rest])?;
         }
         self.hosts.push_parts(&[&host, &[REQUEST], order, &place, &from, &to, &rest])?;
         Ok(())
@@ -310,67 +320,9 @@ fn unpacked<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, AuditError> {
     postcard::from_bytes(bytes).map_err(AuditError::record(Tree::Ledger))
 }
 
-/// A host's name as the beginning of a key: in the order of names, and none is the beginning of another.
-fn host_key(host: &str) -> Vec<u8> {
-    let mut key = Vec::with_capacity(host.len() + 2);
-    for byte in host.bytes() {
-        key.push(byte);
-        if byte == 0 {
-            key.push(1);
-        }
-    }
-    key.extend([0, 0]);
-    key
-}
-
-/// The name that a key begins with, and how long it is in the key.
-fn host_of(key: &[u8]) -> (String, usize) {
-    let mut name = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = key.get(at) {
-        at += 1;
-        if *byte == 0 {
-            at += 1;
-            if key.get(at - 1) != Some(&1) {
-                break;
-            }
-        }
-        name.push(*byte);
-    }
-    (String::from_utf8_lossy(&name).into_owned(), at)
-}
-
-/// In the order of addresses, each of 17 bytes.
-fn address_key(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(v4) => [&[4], &v4.octets()[..], &[0; 12]].concat(),
-        IpAddr::V6(v6) => [&[6], &v6.octets()[..]].concat(),
-    }
-}
-
-pub(super) const ADDRESS_BYTES: usize = 17;
-
-fn address_of(key: &[u8]) -> IpAddr {
-    let bits = |bytes: usize| {
-        (1..=bytes).fold(0_u128, |sum, at| sum << 8 | u128::from(key.get(at).copied().unwrap_or(0)))
-    };
-    if key.first() == Some(&4) {
-        IpAddr::V4(Ipv4Addr::from_bits(bits(4) as u32))
-    } else {
-        IpAddr::V6(bits(16).into())
-    }
-}
-
-/// One address for each machine: an IPv4 address where an IPv6 one is a form of it (mapped, compatible, NAT64).
-fn machine(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = address else { return address };
-    let [.., high, low] = v6.segments();
-    let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
-    match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => IpAddr::V4(last),
-        _ => v6.to_ipv4().map_or(address, IpAddr::V4),
-    }
-}
+/// Reasons of delays that hold between any two requests to a group.
+const IN_GROUPS: [&str; 7] =
+    ["configured", "crawl-delay", "request-rate", "adaptive", "operator", "shared address", "shared group"];
 
 /// Reads what follows the sort key: place, both moments, the rest.
 fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
@@ -378,7 +330,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
     let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;
     let (from, bytes) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
     let (to, rest) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
-    let Rest { url, gap, gap_reason, is_robots, robots_of, configured } = unpacked(rest)?;
+    let Rest { url, gap, gap_reason, is_robots, robots_of, configured, of_group } = unpacked(rest)?;
     let origin = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.origin());
     Ok(Asked {
         // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
@@ -390,6 +342,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
         is_robots,
         robots_of: robots_of.as_deref().and_then(origin),
         configured,
+        of_group,
         place: Place::read(place),
         url,
     })
@@ -424,18 +377,19 @@ impl Iterator for Hosts {
     }
 }
 
-/// The requests of runs in which the hosts of one machine take turns, machine by machine, each in their order.
-pub(super) struct Machines(Sorted);
+/// The requests of runs in which hosts take turns, group by group, each in their order.
+pub(super) struct Groups(Sorted);
 
-impl Iterator for Machines {
-    type Item = Result<(IpAddr, Asked), AuditError>;
+impl Iterator for Groups {
+    type Item = Result<(GroupOf, Asked), AuditError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.0.next()?.map_err(AuditError::from).and_then(|record| {
-            let from = ADDRESS_BYTES + Moment::ORDER;
+            let (group, length) = group_of(&record);
+            let from = length + Moment::ORDER;
             let (_, length) = host_of(record.get(from..).unwrap_or_default());
             let asked = read_request(record.get(from + length..).unwrap_or_default())?;
-            Ok((address_of(&record), asked))
+            Ok((group, asked))
         }))
     }
 }

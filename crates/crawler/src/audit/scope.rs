@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use super::host_groups::registrable;
 use super::requests::Place;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, LISTED, session};
@@ -19,7 +20,6 @@ use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
 use crate::sorter::{self, Sorter};
 use crate::store::{AnyStore, Store, Tree};
-use page::public_suffix::registrable_domain;
 use page::url::{CrawlUrl, Fingerprint};
 
 /// Kinds of what is sorted by a URL's fingerprint.
@@ -224,12 +224,6 @@ impl Roots {
 fn one_site(one: &str, other: &str) -> bool {
     let with_www = |bare: &str, long: &str| long.strip_prefix("www.") == Some(bare);
     one == other || with_www(one, other) || with_www(other, one) || registrable(one) == registrable(other)
-}
-
-/// The registrable domain of a name; an address is one by itself.
-fn registrable(host: &str) -> &str {
-    let is_address = matches!(url::Host::parse(host), Ok(url::Host::Ipv4(_) | url::Host::Ipv6(_)));
-    if is_address { host } else { registrable_domain(host).unwrap_or(host) }
 }
 
 /// The directories that a URL lies in, each with its last slash, the innermost first; the outermost is the origin's.

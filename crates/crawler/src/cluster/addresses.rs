@@ -1,4 +1,5 @@
-//! Which worker has which IP address, where the hosts of one address take turns (`--per-ip`).
+//! Which worker has which IP address, where the hosts of one address take turns (`--per-ip`), and which list of hosts (`pace.group`). A list is in
+//! the table under an address that no machine has. The hosts of a registrable domain are in one partition, whose engine has them take turns.
 //!
 //! A row of `address` names the worker that has it. A worker asks no address that it hasn't, and gives it back once the gap after its last request is
 //! over. That of a dead worker is free: it counts as dead only when its deadline is over. Whoever takes that over lets it rest, since nobody knows
@@ -83,13 +84,13 @@ pub(super) struct AddressKeeper {
 }
 
 impl AddressKeeper {
-    /// Where the settings have hosts of one address take turns.
+    /// Where the settings have hosts of different partitions take turns.
     pub(super) fn of(
         settings: &Settings,
         address: Arc<Address>,
         worker: i64,
     ) -> Option<(Self, Arc<AddressPool>)> {
-        settings.pace.per_ip.then(|| {
+        settings.pace.host_groups().is_across_partitions().then(|| {
             let pool = Arc::new(AddressPool::new(settings.pace.delay));
             let link = Link::new(address, None, Duration::ZERO);
             (Self { link, worker, pool: Arc::clone(&pool), turn: 0 }, pool)

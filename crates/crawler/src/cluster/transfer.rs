@@ -21,8 +21,8 @@ use crate::page_store;
 use crate::post::{self, Letter, MAIL, SentLink};
 use crate::record::{
     DeadOwner, Decided, Decision, Evidence, ForgetRule, HostKinds, Layer, MovedSeed, PlainReason,
-    RepairRecord, RunSettings, SCOPE_ADDED, SitemapRecord, Withdrawal, link_key, moved_seeds, read_due_key,
-    read_scope_added, write_scope_added,
+    RepairRecord, RunSettings, SCOPE_ADDED, SitemapRecord, Withdrawal, group_address_key, link_key,
+    moved_seeds, read_due_key, read_scope_added, write_scope_added,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
 use page::clock::{Clock, Now};
@@ -348,9 +348,10 @@ impl Transfer<'_> {
             let target = &mut self.targets[place];
             let new = target.frontier.host_id(&record.host)?;
             target.frontier.take_in(new, moved, self.now)?;
-            let kinds = HostKinds::key(&record.host);
-            if let Some(value) = store.get(Tree::Meta, &kinds)? {
-                target.put(Tree::Meta, kinds, value);
+            for key in [HostKinds::key(&record.host), group_address_key(&record.host)] {
+                if let Some(value) = store.get(Tree::Meta, &key)? {
+                    target.put(Tree::Meta, key, value);
+                }
             }
             self.sources[index].hosts.insert(old, (place, new));
             self.moved.hosts += 1;

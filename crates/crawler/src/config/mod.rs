@@ -42,6 +42,7 @@ pub use settings::{
 
 pub use crate::costly::{CostlyAction, CostlySettings, Session};
 pub use crate::fetch::{ResolveError, ResolveRule};
+pub use crate::host_groups::{GroupBy, HostGroups, HostList};
 pub use crate::scope::{ResourceHosts, ScopeMode};
 pub use crate::trap::TrapSettings;
 pub use page::units;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::dns::NameServer;
 use crate::fetch::ResolveRule;
+use crate::host_groups::{GroupBy, HostGroups, HostList};
 use crate::origin_cache::OriginCache;
 use page::units;
 
@@ -37,7 +38,9 @@ pub struct PaceSettings {
     pub max_backoff: Duration,
     /// Requests in flight over all hosts; one host never has more than one. Default: 256.
     pub concurrency: usize,
-    /// Whether hosts that share an IP address share one slot and one gap as well. Default: no.
+    /// Which hosts share one slot and one gap: none, those of one registrable domain, or those of one IP address. Default: none.
+    pub groups: GroupBy,
+    /// Another name for `groups = "address"`. Default: no.
     pub per_ip: bool,
     /// Requests a second over all hosts; 0.5 is one every two seconds. Default: none.
     #[serde(with = "units::rate_limit")]
@@ -45,6 +48,20 @@ pub struct PaceSettings {
     /// Bytes a second over all hosts, as on the wire. Default: none.
     #[serde(with = "units::size_limit")]
     pub max_bandwidth: Option<u64>,
+    /// Hosts that share one slot and one gap by hand, whatever `groups` says. Default: none.
+    pub group: Vec<HostList>,
+}
+
+impl PaceSettings {
+    /// Which hosts share one slot and one gap. The settings are validated: their lists are lists.
+    pub fn host_groups(&self) -> HostGroups {
+        HostGroups::new(self.group_by(), &self.group).unwrap_or_default()
+    }
+
+    /// What hosts have in common that share one slot and one gap.
+    pub fn group_by(&self) -> GroupBy {
+        if self.per_ip { GroupBy::Address } else { self.groups }
+    }
 }
 
 impl Default for PaceSettings {
@@ -57,9 +74,11 @@ impl Default for PaceSettings {
             max_wait: Duration::from_mins(2),
             max_backoff: Duration::from_mins(15),
             concurrency: 256,
+            groups: GroupBy::Host,
             per_ip: false,
             max_rate: None,
             max_bandwidth: None,
+            group: Vec::new(),
         }
     }
 }

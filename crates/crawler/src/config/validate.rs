@@ -11,6 +11,7 @@ use super::keys::nearest;
 use super::origin::Places;
 use super::settings::Settings;
 use crate::costly::CostlyRules;
+use crate::host_groups::{GroupBy, HostGroups};
 use crate::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crate::wanted::TypeGlobs;
 use page::extract::read_selector;
@@ -26,6 +27,7 @@ pub(super) fn validate(
 ) -> Result<(), ConfigError> {
     agent(settings, places, warnings)?;
     numbers(settings, places)?;
+    groups(settings, places)?;
     consent(settings, places, warnings)?;
     scope(settings, places)?;
     costly(settings, places)?;
@@ -63,6 +65,18 @@ fn consent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>)
                 .to_owned(),
         );
     }
+    Ok(())
+}
+
+fn groups(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let pace = &settings.pace;
+    if pace.per_ip && pace.groups == GroupBy::Domain {
+        return Err(places.refuse(
+            "pace.per_ip",
+            "pace.per_ip is another name for groups = \"address\", and pace.groups is \"domain\": remove one of them",
+        ));
+    }
+    HostGroups::new(pace.group_by(), &pace.group).map_err(|error| places.refuse("pace.group", error))?;
     Ok(())
 }
 

@@ -87,12 +87,12 @@ impl AddressPool {
         }
     }
 
-    /// An engine has asked there, or hasn't: `ended` is when the request was over.
-    fn give_back(&self, address: IpAddr, ended: Option<Duration>) {
+    /// An engine has asked there, and the address rests until then; or hasn't.
+    fn give_back(&self, address: IpAddr, rests_until: Option<Duration>) {
         if let Some(place) = self.places().get_mut(&address)
             && let State::Busy(from) = place.state
         {
-            place.state = State::Free(ended.map_or(from, |ended| from.max(ended + self.gap)));
+            place.state = State::Free(rests_until.map_or(from, |until| from.max(until)));
         }
     }
 
@@ -184,12 +184,12 @@ impl Taken {
         took
     }
 
-    /// A request there is over, or wasn't made.
-    pub(super) fn give_back(&mut self, address: IpAddr, has_asked: bool) {
+    /// A request there is over, and the address rests for so long from now on; or none was made.
+    pub(super) fn give_back(&mut self, address: IpAddr, rest: Option<Duration>) {
         if let Some(at) = self.addresses.iter().position(|taken| *taken == address) {
             self.addresses.swap_remove(at);
-            let ended = if has_asked { clock::since_boot() } else { None };
-            self.pool.give_back(address, ended);
+            let until = rest.and_then(|rest| Some(clock::since_boot()? + rest));
+            self.pool.give_back(address, until);
         }
     }
 }
@@ -199,7 +199,7 @@ impl Drop for Taken {
         let now = clock::since_boot().unwrap_or_default();
         for address in self.addresses.drain(..) {
             // Aborted: its server may still be at work.
-            self.pool.give_back(address, Some(now + STILL_AT_WORK));
+            self.pool.give_back(address, Some(now + STILL_AT_WORK + self.pool.gap));
         }
     }
 }
@@ -228,7 +228,7 @@ mod tests {
         assert!(pool.take(a, at(1)));
         assert!(!pool.take(a, at(1)), "another engine asks there");
         assert_eq!(pool.leave(at(2)), []);
-        pool.give_back(a, Some(at(2)));
+        pool.give_back(a, Some(at(12) + Duration::from_millis(20)));
         assert!(!pool.take(a, at(12)), "the gap is 10.02 s");
         assert_eq!(pool.leave(at(12)), [], "the gap belongs to it");
         assert!(pool.take(a, at(13)), "nobody else waits");
@@ -251,7 +251,7 @@ mod tests {
         pool.given(a, 1, false, at(0));
         assert!(pool.take(a, at(0)));
         assert!(pool.seen(a, 1, true));
-        pool.give_back(a, Some(at(1)));
+        pool.give_back(a, Some(at(12)));
         assert!(!pool.take(a, at(20)));
         assert_eq!(pool.leave(at(11)), [], "not within the gap");
         assert_eq!(pool.leave(at(20)), [(a, 1)]);

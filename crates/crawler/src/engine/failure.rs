@@ -55,7 +55,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// origin, that counts as unreachable: its pages wait for no more than the next attempt.
     pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
         let now = self.clock.now();
-        self.gates.passed(&mut self.frontier, lease, None, now);
+        self.gates.passed(lease, None);
         self.gates.shortage.passed(lease, false);
         self.touch(64);
         let delay = self.frontier.gap(lease.host);
@@ -64,6 +64,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         settlement.host.counts.requests = u64::from(request.is_some());
         self.totals.requests += settlement.host.counts.requests;
         self.frontier.complete(lease, settlement);
+        self.free_panicked(lease, now);
         let evidence = Evidence::from("the visit panicked").with_request(request);
         self.decided(lease, now, Decided::Failed, Layer::Fetch, PlainReason::Internal, evidence);
         let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");

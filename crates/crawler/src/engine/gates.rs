@@ -1,15 +1,15 @@
-//! What delays a ready host besides its own delay: quotas over all hosts, other hosts on its address, a shortage of this machine, and
+//! What delays a ready host besides its own delay: quotas over all hosts, other hosts of its group, a shortage of this machine, and
 //! the end of a worker's lease.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::address::{Addresses, Turn};
 use super::quota::Quotas;
 use super::shortage::Shortage;
+use super::turns::{Comes, Group, Next, Rest, Turn, Turns};
 use crate::deadline::Deadline;
 use crate::frontier::{Frontier, HostId, Lease};
-use crate::pace::{Delay, DelayReason};
+use crate::pace::DelayReason;
 use crate::store::Store;
 use crate::visit::Requested;
 use page::clock::Now;
@@ -20,16 +20,16 @@ pub(super) struct Gates {
     /// A wait for a quota that isn't in the ledger yet, and those that are.
     quota_wait: Option<DelayReason>,
     quotas_entered: Vec<DelayReason>,
-    addresses: Option<Addresses>,
+    turns: Option<Turns>,
     pub(super) shortage: Shortage,
     /// Until when hosts may be asked, where somebody else may ask them afterwards.
     deadline: Option<Deadline>,
 }
 
 impl Gates {
-    pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>, deadline: Option<Deadline>) -> Self {
+    pub(super) fn new(quotas: Quotas, turns: Option<Turns>, deadline: Option<Deadline>) -> Self {
         let (quota_wait, quotas_entered) = (None, Vec::new());
-        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default(), deadline }
+        Self { quotas, quota_wait, quotas_entered, turns, shortage: Shortage::default(), deadline }
     }
 
     /// Whether hosts may be asked now: the worker's lease of them isn't over.
@@ -75,43 +75,56 @@ impl Gates {
         Some(why)
     }
 
-    /// Has no address be asked before `until`, where hosts of one address take turns: a request to one of them may be in flight.
-    pub(super) fn rest_addresses(&mut self, until: Duration) {
-        if let Some(addresses) = &mut self.addresses {
-            addresses.rest_until(until);
-        }
+    /// The groups of hosts; none where each host is by itself.
+    pub(super) fn turns(&mut self) -> Option<&mut Turns> {
+        self.turns.as_mut()
     }
 
-    /// Whether the address of a host is free: the slot is taken then. None where hosts on one address don't wait for each other.
-    pub(super) fn turn(&mut self, host: HostId, now: Now) -> Option<Turn> {
-        Some(self.addresses.as_mut()?.turn(host, now))
+    /// The group of a host that is asked at this address.
+    pub(super) fn group(&self, name: &str, address: Option<IpAddr>) -> Option<Group> {
+        self.turns.as_ref()?.group(name, address)
     }
 
-    /// A visit is over: the quotas count it, and the next host of its address has its turn.
-    pub(super) fn passed<S: Store>(
-        &mut self,
-        frontier: &mut Frontier<S>,
-        lease: &Lease,
-        request: Option<&Requested>,
-        now: Now,
-    ) {
+    /// Whether the group of a host is free: the slot is taken then.
+    pub(super) fn turn<S: Store>(&mut self, frontier: &Frontier<S>, lease: &Lease, now: Now) -> Turn {
+        let Some(turns) = &mut self.turns else { return Turn::Alone };
+        let waited = lease.state.waited;
+        let own = if waited.why.is_usual() { waited.or_longer(lease.state.gap) } else { lease.state.gap };
+        let comes = Comes { host: lease.host, name: frontier.name(lease.host), delay: own.length };
+        turns.turn(comes, now, |host| frontier.has_work(host))
+    }
+
+    /// A visit is over: the quotas count it.
+    pub(super) fn passed(&mut self, lease: &Lease, request: Option<&Requested>) {
         match request {
             Some(request) => self.quotas.received(request.bytes, request.ended),
             None => self.quotas.unused(lease.host, lease.token),
         }
-        let Some(addresses) = &mut self.addresses else { return };
-        if request.is_some_and(|request| request.unreached) {
-            addresses.unreached(lease.host);
+        if let Some(turns) = &mut self.turns
+            && request.is_some_and(|request| request.unreached)
+        {
+            turns.unreached(lease.host);
         }
-        call(frontier, addresses.free(lease.host, request.map(|request| request.ended.mono)), now);
+    }
+
+    /// A visit is settled: the next host of its group has its turn.
+    pub(super) fn free<S: Store>(
+        &mut self,
+        frontier: &mut Frontier<S>,
+        host: HostId,
+        rest: Option<Rest>,
+        now: Now,
+    ) {
+        let Some(turns) = &mut self.turns else { return };
+        let next = turns.free(host, rest, now, |host| frontier.has_work(host));
+        call(frontier, next);
     }
 
     /// Gives the hosts their turn that wait behind one which doesn't come.
     pub(super) fn pass_overdue<S: Store>(&mut self, frontier: &mut Frontier<S>, now: Now) {
-        let Some(addresses) = &mut self.addresses else { return };
-        for next in addresses.overdue(now, |host| frontier.has_work(host)) {
-            call(frontier, Some((next, now.mono)), now);
-        }
+        let Some(turns) = &mut self.turns else { return };
+        let next = turns.overdue(now, |host| frontier.has_work(host));
+        call(frontier, next);
     }
 
     /// A host's addresses became known: the host is ready as before.
@@ -122,14 +135,15 @@ impl Gates {
         found: Vec<IpAddr>,
         now: Now,
     ) {
-        call(frontier, self.addresses.as_mut().and_then(|all| all.know(host, found, now)), now);
+        let Some(turns) = &mut self.turns else { return };
+        let next = turns.know(host, found, now, |host| frontier.has_work(host));
+        call(frontier, next);
     }
 }
 
-/// Ends the wait of the host whose turn is next on its address.
-fn call<S: Store>(frontier: &mut Frontier<S>, next: Option<(HostId, Duration)>, now: Now) {
-    if let Some((next, at)) = next {
-        let wait = Delay { length: at.saturating_sub(now.mono), why: DelayReason::SharedAddress };
+/// Ends the wait of hosts whose turn is next in their groups.
+fn call<S: Store>(frontier: &mut Frontier<S>, next: Vec<Next>) {
+    for (next, at, wait) in next {
         frontier.wait(next, at, wait);
     }
 }

@@ -30,7 +30,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 continue;
             }
             let (until, wait) = self.wait_until_over(id, intent.remaining(boot));
-            self.gates.rest_addresses(until);
+            self.group_ends(id, intent.address, intent.remaining(boot));
             self.frontier.count_interrupted(id, intent.aim.is_robots(), until, wait);
             let made = request(&intent, intent.remaining(boot));
             self.enter_interrupted(&intent, PlainReason::Interrupted, Some(wait), made, 0);

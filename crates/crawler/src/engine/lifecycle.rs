@@ -4,9 +4,22 @@ use super::run::Run;
 use super::{End, Engine, HOSTS_LISTED, Summary};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
+use crate::host_groups::HostGroups;
 use crate::record::{Decided, Decision, EndRecord, Evidence, Layer, PlainReason, RUN_END};
 use crate::store::{Store, StoreError, Tree};
 use page::clock::Now;
+
+/// Which hosts are one group, for the ledger: nothing where each is by itself.
+fn groups_in_words(groups: &HostGroups) -> String {
+    if groups.is_none() {
+        return String::new();
+    }
+    let by = groups.by().as_str();
+    match groups.lists() {
+        0 => format!(", groups {by}"),
+        lists => format!(", groups {by}, lists {lists}"),
+    }
+}
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// True if no host is ready, nor will be soon enough to wait for it.
@@ -42,7 +55,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pace.delay.as_secs_f64(),
             pace.adaptive,
             pace.max_delay.as_secs_f64(),
-            if self.settings.per_ip { ", per-ip" } else { "" }
+            groups_in_words(&self.settings.groups)
         );
         let boot = self.clock.boot().map(Box::new);
         let run = self.settings.run.take().map(|(run, text)| {

@@ -1,6 +1,5 @@
 //! Carries a crawl out. `run` is the loop; what an outcome means is judged in `settlement`, without clock, store or runtime.
 
-mod address;
 mod address_pool;
 mod allowance;
 mod aside;
@@ -12,6 +11,7 @@ mod failure;
 mod gates;
 mod group;
 mod hops;
+mod host_groups;
 mod interrupted;
 mod lifecycle;
 mod limits;
@@ -37,14 +37,13 @@ mod shortage;
 mod sitemaps;
 mod steer;
 mod takeover;
+mod turns;
 mod urls_of_pages;
 mod withdraw;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use self::address::Addresses;
 pub use self::address_pool::AddressPool;
 pub use self::allowance::{Allowance, Share};
 use self::aside::Asides;
@@ -73,6 +72,7 @@ pub use self::steer::{HostSteering, Steer, Steering};
 #[cfg(feature = "cluster")]
 pub(crate) use self::steer::{KEY as STEERING, MAX_DELAY};
 use self::takeover::Takeover;
+use self::turns::Turns;
 use self::urls_of_pages::UrlsOfPages;
 use crate::commit::{CommitError, Totals};
 use crate::event::CrawlEvent;
@@ -201,12 +201,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         } else if totals.runs > 0 {
             quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now, clock.boot());
         }
-        let delay = settings.pace.delay;
-        let open_from =
-            if totals.runs > 0 { now.mono + frontier.still_at_work() + delay } else { Duration::ZERO };
-        let addresses = settings.per_ip.then(|| match addresses {
-            Some(pool) => Addresses::shared(delay, pool),
-            None => Addresses::new(delay, open_from),
+        let ended = (totals.runs > 0).then(|| now.mono + frontier.still_at_work());
+        let turns = (!settings.groups.is_none()).then(|| {
+            let turns = Turns::new(settings.groups.clone(), settings.pace.delay, ended);
+            match addresses {
+                Some(pool) => turns.shared(pool),
+                None => turns,
+            }
         });
         frontier.set_traps(settings.traps);
         let known = sitemaps::restore(&mut frontier)?;
@@ -238,7 +239,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier,
             bounds: Bounds { scope, domains, skips: FingerprintSet::default() },
             kinds: KnownKinds::default(),
-            gates: Gates::new(quotas, addresses, deadline),
+            gates: Gates::new(quotas, turns, deadline),
             group: Group::new(committer, totals, clock),
             reports: Reports::new(listener),
             key,
@@ -258,6 +259,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             portions,
             remembered_at_most: SKIPS_REMEMBERED,
         };
+        engine.restore_groups()?;
         engine.enter_left(left.unwrap_or_default())?;
         engine.park_slow()?;
         Ok(engine)

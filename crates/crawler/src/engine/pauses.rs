@@ -31,6 +31,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 continue;
             }
             self.frontier.wait(id, until, wait);
+            self.group_pauses(id, until, wait.why)?;
             let words = format!("status {status}; recorded before the last run was killed");
             self.decide(Decision {
                 at: now.wall,

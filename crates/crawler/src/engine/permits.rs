@@ -1,4 +1,4 @@
-//! Whether a host that was leased may be asked: its URL still belongs to the crawl, the user hasn't paused it, and its address is free.
+//! Whether a host that was leased may be asked: its URL still belongs to the crawl, the user hasn't paused it, and its group is free.
 //!
 //! URLs were queued under the settings of earlier runs: a resumed crawl may have another scope or depth, and asks for nothing outside of
 //! it. What is dropped here is judged again (`rejudge`) when the settings change again.
@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::Engine;
-use super::address::Turn;
 use super::costly::Cost;
+use super::turns::Turn;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
@@ -137,15 +137,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         None
     }
 
-    /// Lets a permit through if its host's address is free, or isn't known yet.
+    /// Lets a permit through if its host's group is free, or its address isn't known yet.
     fn turn(&mut self, mut permit: Permit, now: Now) -> Option<(Permit, Use)> {
-        match self.gates.turn(permit.lease().host, now) {
-            None => {}
-            Some(Turn::Now(booking)) => permit.book(Some(booking)),
-            Some(Turn::Unknown) => return Some((permit, Use::LookUp)),
-            Some(Turn::At(at)) => {
-                let length = at.saturating_sub(now.mono);
-                self.put_back(permit, at, Delay { length, why: DelayReason::SharedAddress });
+        match self.gates.turn(&self.frontier, permit.lease(), now) {
+            Turn::Alone => {}
+            Turn::Now(delay, booking) => {
+                permit.book(booking);
+                permit.waited_with_others(delay);
+                self.note_address(permit.lease());
+            }
+            Turn::Unknown => return Some((permit, Use::LookUp)),
+            Turn::At(at, wait) => {
+                self.put_back(permit, at, wait);
                 return None;
             }
         }

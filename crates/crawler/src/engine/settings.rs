@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::commit::Totals;
 use crate::config::{LedgerLevel, TrapSettings};
 use crate::frontier::FrontierLimits;
+use crate::host_groups::HostGroups;
 use crate::pace::PaceRules;
 use crate::record::RunSettings;
 use page::sitemap::SitemapLimits;
@@ -17,8 +18,8 @@ pub struct EngineSettings {
     pub pace: PaceRules,
     /// Requests in flight over all hosts.
     pub concurrency: usize,
-    /// Whether hosts that share an IP address share one slot and one gap as well.
-    pub per_ip: bool,
+    /// Which hosts share one slot and one gap.
+    pub groups: HostGroups,
     /// Requests a second over all hosts; a fraction is fewer than one.
     pub max_rate: Option<f64>,
     /// Bytes a second over all hosts.

@@ -20,7 +20,7 @@ use crate::record::{
 };
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
-use crate::visit::{Captured, Event, Outcome, Visited};
+use crate::visit::{Captured, Event, Outcome, Requested, Visited};
 use crate::warc::{self, Encoded};
 use page::clean::clean_to;
 use page::clock::{Now, instant};
@@ -53,8 +53,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.touch(64);
         self.reports.done.visit(&outcome.event);
-        let (request, now) = (outcome.request.as_ref(), self.clock.now());
-        self.gates.passed(&mut self.frontier, &lease, request, now);
+        let request = outcome.request.as_ref();
+        self.gates.passed(&lease, request);
+        let requested = outcome.request;
         let mut held = std::mem::take(&mut outcome.held);
         if let Event::Robots(entry) | Event::RobotsBefore(entry, _) = &outcome.event {
             // Its rules go with this visit; the record is written as it is, and as JSON.
@@ -72,7 +73,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.judge.asides.end_row(lease.host);
         }
         let settled = settlement::settle(&lease, outcome, facts, &self.judge.rules);
-        self.carry_out(permit, &lease, settled)
+        self.carry_out(permit, &lease, requested, settled)
     }
 
     /// Has records archived that belong to no page.
@@ -145,7 +146,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         })
     }
 
-    fn carry_out(&mut self, permit: Permit, lease: &Lease, settled: Settled) -> Result<(), CommitError> {
+    fn carry_out(
+        &mut self,
+        permit: Permit,
+        lease: &Lease,
+        requested: Option<Requested>,
+        settled: Settled,
+    ) -> Result<(), CommitError> {
         let Settled { settlement, totals, entries, request, resend, soon, follow_up } = settled;
         let now = self.clock.now();
         if soon {
@@ -155,10 +162,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for entry in entries {
             self.enter(lease, entry);
         }
+        let (not_before, wait) = (settlement.not_before, settlement.wait);
         self.frontier.settle(permit, settlement);
         if let Some(robots_fetch) = resend {
             self.frontier.queue_robots_fetch(lease.host, robots_fetch);
         }
+        self.free_group(lease, requested, (not_before, wait), now);
         match follow_up {
             FollowUp::Nothing => {}
             FollowUp::Robots { entry, asked } => {
@@ -258,6 +267,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.decide(entry);
         }
         let own = self.frontier.gap(origin_host);
+        self.slows_group(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! that a host may be leased again before the commit.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use meta::Effects;
 use tokio::time::Instant;

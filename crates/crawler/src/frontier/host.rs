@@ -297,8 +297,8 @@ impl Host {
             None => Duration::try_from(record.next_at.duration_since(now.wall)).unwrap_or_default(),
         };
         let left = left.min(Duration::from_millis(record.wait_ms));
-        // Whoever was asked at its address isn't any more.
-        let left = if record.wait_reason == DelayReason::SharedAddress { Duration::ZERO } else { left };
+        // Whoever was asked at its address, or of its group, isn't any more.
+        let left = if record.wait_reason.is_shared() { Duration::ZERO } else { left };
         host.wait = Delay { length: left, why: record.wait_reason };
         if record.counts.requests > 0 {
             host.wait = host.wait.or_longer(Delay { length: gap.length, why: DelayReason::Restart });

@@ -98,6 +98,14 @@ impl Permit {
         self.lease.booking = booking;
     }
 
+    /// The host has waited for this delay of its group, if that is longer than its own.
+    pub(crate) fn waited_with_others(&mut self, delay: Delay) {
+        let waited = &mut self.lease.state.waited;
+        if waited.why.is_shared() || waited.why.is_usual() && delay.length > waited.length {
+            *waited = delay;
+        }
+    }
+
     /// Has the request noted there before it is sent.
     pub(crate) fn note_in(&mut self, place: Place) {
         self.place = Some(place);

@@ -187,6 +187,15 @@ impl<S: Store> Frontier<S> {
         self.host_mut(id).gap = gap;
     }
 
+    /// Until when a host waits, and why; of hosts that aren't in memory in whole seconds.
+    pub fn wait_of(&self, id: HostId) -> (Duration, DelayReason) {
+        let slot = self.hosts.slot(id);
+        match slot.host() {
+            Some(host) => (host.not_before, host.wait.why),
+            None => (Duration::from_secs(u64::from(slot.at)), slot.why),
+        }
+    }
+
     /// When the host may be asked again.
     pub fn not_before(&self, id: HostId) -> Duration {
         self.hosts[id].not_before

@@ -149,6 +149,7 @@ fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {
         known_from,
         delay: settings.pace.delay,
         max_crawl_delay: settings.pace.max_crawl_delay,
+        groups: settings.pace.host_groups(),
         now,
     }
 }

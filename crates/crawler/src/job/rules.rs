@@ -33,7 +33,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
             max_backoff: pace.max_backoff,
         },
         concurrency: pace.concurrency.min(descriptors::limit()),
-        per_ip: pace.per_ip,
+        groups: pace.host_groups(),
         max_rate: pace.max_rate,
         max_bandwidth: pace.max_bandwidth,
         retries: settings.fetch.retries,

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use robots::IntervalReason;
 use serde::{Serialize, Serializer};
 
+use crate::host_groups::HostGroups;
 use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
@@ -94,6 +95,8 @@ pub struct Basis {
     pub delay: Duration,
     /// Longest gap that is waited for.
     pub max_crawl_delay: Duration,
+    /// Which hosts share one slot and one gap. At which address a host will be asked isn't known.
+    pub groups: HostGroups,
     /// When.
     pub now: Timestamp,
 }
@@ -117,7 +120,7 @@ pub struct Plan {
     pub unknown: u64,
     /// Requests that it takes at least.
     pub requests: u64,
-    /// The least time that it takes, in seconds, from its first request to its last: that of the host that takes longest.
+    /// The least time that it takes, in seconds, from its first request to its last: that of the host or group that takes longest.
     pub least_duration: f64,
     /// Seeds of a stored crawl that redirect to another site, or out of its scope. Empty in a plan of a new crawl, which requests no page.
     pub moved_seeds: Vec<MovedSeedSummary>,
@@ -125,8 +128,23 @@ pub struct Plan {
     pub costly: Vec<Counted>,
     /// Cheaper ways to the content, by the kinds of site that hosts of a stored crawl have shown.
     pub cheaper: Vec<CheaperWay>,
+    /// Groups of several hosts that share one delay.
+    pub groups: Vec<GroupPlan>,
     /// The hosts.
     pub hosts: Vec<HostPlan>,
+}
+
+/// Hosts that share one delay.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupPlan {
+    /// Name of the list, or registrable domain.
+    pub group: String,
+    /// How many hosts it has.
+    pub hosts: u64,
+    /// Requests that they take at least, without hosts that would be skipped.
+    pub requests: u64,
+    /// The least time that these take, one after the other, in seconds.
+    pub least_duration: f64,
 }
 
 /// One host.
@@ -233,7 +251,26 @@ impl Plan {
                 last.take(entry, counts, name.clone(), by_origin.remove(&name), basis);
             }
         }
-        let hosts: Vec<HostPlan> = drafts.into_iter().map(|draft| draft.plan(basis)).collect();
+        let mut rows: BTreeMap<Arc<str>, (u64, u64, Row)> = BTreeMap::new();
+        let mut hosts: Vec<HostPlan> = Vec::new();
+        for draft in drafts {
+            let (host, row) = draft.plan(basis);
+            if let (Some(group), None) = (basis.groups.of(&host.host).name(), &host.skip_reason) {
+                let (hosts, requests, all) = rows.entry(group).or_default();
+                (*hosts, *requests) = (*hosts + 1, *requests + host.requests);
+                all.add(row);
+            }
+            hosts.push(host);
+        }
+        let groups = rows.into_iter().filter(|(_, (hosts, ..))| *hosts > 1);
+        let groups: Vec<GroupPlan> = groups
+            .map(|(group, (hosts, requests, row))| {
+                let least_duration = row.least().as_secs_f64();
+                GroupPlan { group: group.to_string(), hosts, requests, least_duration }
+            })
+            .collect();
+        let longest = hosts.iter().map(|host| host.least_duration);
+        let longest = longest.chain(groups.iter().map(|group| group.least_duration)).fold(0.0, f64::max);
         let sum = |of: fn(&OriginPlan) -> u64| hosts.iter().flat_map(|host| &host.origins).map(of).sum();
         Ok(Self {
             v: 1,
@@ -244,10 +281,11 @@ impl Plan {
             skipped: sum(|origin| origin.skipped),
             unknown: sum(|origin| origin.unknown),
             requests: hosts.iter().map(|host| host.requests).sum(),
-            least_duration: hosts.iter().map(|host| host.least_duration).fold(0.0, f64::max),
+            least_duration: longest,
             moved_seeds: Vec::new(),
             costly: Vec::new(),
             cheaper: Vec::new(),
+            groups,
             hosts,
         })
     }
@@ -329,7 +367,8 @@ impl Draft {
         self.origins.push(DraftOrigin { entry, robots, others });
     }
 
-    fn plan(self, basis: &Basis) -> HostPlan {
+    /// The host's plan, and its requests for its group.
+    fn plan(self, basis: &Basis) -> (HostPlan, Row) {
         let Self { mut host, mut origins } = self;
         host.skip_reason = host.skip_reason.take().or_else(|| closed(&origins));
         if host.skip_reason.is_some() {
@@ -342,27 +381,48 @@ impl Draft {
         }
         host.allowed = host.origins.iter().map(|origin| origin.allowed).sum();
         host.requests = origins.iter().map(|origin| origin.robots + origin.others).sum();
+        let (least, row) = least_duration(&origins, basis);
         if host.skip_reason.is_none() {
-            host.least_duration = least_duration(&origins, basis).as_secs_f64();
+            host.least_duration = least.as_secs_f64();
         }
-        host
+        (host, row)
+    }
+}
+
+/// Requests that follow each other, each by the shortest gap that its origin ever asks for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    /// All of these gaps.
+    together: Duration,
+    /// The longest of them: nothing need be waited for behind the last request.
+    last: Duration,
+}
+
+impl Row {
+    fn add(&mut self, other: Self) {
+        self.together = self.together.saturating_add(other.together);
+        self.last = self.last.max(other.last);
+    }
+
+    fn least(self) -> Duration {
+        self.together.saturating_sub(self.last)
     }
 }
 
 /// The least time of all requests to one host. Each origin's own requests take what [`least::least`] says; those of
 /// several follow each other too, each by the shortest gap that its origin ever asks for.
-fn least_duration(origins: &[DraftOrigin], basis: &Basis) -> Duration {
+fn least_duration(origins: &[DraftOrigin], basis: &Basis) -> (Duration, Row) {
     let mut longest = Duration::ZERO;
-    let (mut together, mut last) = (Duration::ZERO, Duration::ZERO);
+    let mut row = Row::default();
     for origin in origins {
         let timing = origin.entry.as_ref().map(|entry| entry.robots.timing());
         let requests = origin.robots + origin.others;
         longest = longest.max(least::least(timing, basis.delay, basis.now, requests));
         let gap = least::shortest_gap(timing, basis.delay);
-        together = together.saturating_add(gap.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX)));
-        last = last.max(gap);
+        let together = gap.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX));
+        row.add(Row { together, last: gap });
     }
-    longest.max(together.saturating_sub(last))
+    (longest.max(row.least()), row)
 }
 
 /// Why no URL of a host would be fetched, regardless of its rules.

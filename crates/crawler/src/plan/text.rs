@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{HostPlan, OriginPlan, Plan};
+use super::{GroupPlan, HostPlan, OriginPlan, Plan};
 use crate::record::RobotsAccess;
 use crate::view::CheaperWay;
 use page::clean::clean_to;
@@ -54,6 +54,14 @@ impl Plan {
         }
         for CheaperWay { host, kind, way, at } in self.cheaper.iter().take(NAMED) {
             line(out, &format!("  a cheaper way to the content of {host} ({kind}): {way}, {at}"))?;
+        }
+        for GroupPlan { group, hosts, requests, least_duration } in self.groups.iter().take(NAMED) {
+            let (hosts, requests) = (count(*hosts, "host"), count(*requests, "request"));
+            let least = duration(*least_duration);
+            line(
+                out,
+                &format!("  {hosts} of {group} share one delay: at least {requests}, in at least {least}"),
+            )?;
         }
         hosts.iter().try_for_each(|host| host.write_text(out))
     }

@@ -21,7 +21,7 @@ use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
     Decided, Decision, Evidence, ForgetRule, HostKinds, Layer, MovedSeed, OriginTerms, PlainReason,
-    RepairRecord, RobotsRecord, RunSettings, SCOPE_ADDED, read_scope_added,
+    RepairRecord, RobotsRecord, RunSettings, SCOPE_ADDED, is_group_address_key, read_scope_added,
 };
 use crate::scope::Scope;
 use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
@@ -98,7 +98,8 @@ pub(super) fn rebuild(
     ];
     about.extend(added.map(|value| Write::put(Tree::Meta, SCOPE_ADDED, value)));
     salvaged.each(Tree::Meta, |key, value| {
-        if RunSettings::is_key(&key) || OriginTerms::is_key(&key) || HostKinds::is_key(&key) {
+        let is_kept = RunSettings::is_key(&key) || OriginTerms::is_key(&key) || HostKinds::is_key(&key);
+        if is_kept || is_group_address_key(&key) {
             about.push(Write::put(Tree::Meta, key, value));
         } else if let Some(moved) = MovedSeed::is_key(&key).then(|| MovedSeed::read(&value)) {
             if let Ok(moved) = moved {

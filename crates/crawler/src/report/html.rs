@@ -252,6 +252,12 @@ fn hosts(report: &Report) -> Markup {
             h3 { "Largest hosts by pages" }
             (bars(&largest, "host", "Pages of the largest hosts"))
         }
+        @for note in summary.notes() { p { (clean(&note)) "." } }
+        @if !summary.groups.is_empty() {
+            h3 { "Hosts that share one delay" }
+            ul { @for group in &summary.groups { li { (clean(&group.line())) } } }
+            (more(summary.groups_known as usize, summary.groups.len(), "groups", "crawl show DIR hosts"))
+        }
         h3 { "All hosts" }
         div.wide tabindex="0" role="region" aria-label="Table of hosts" {
             table {

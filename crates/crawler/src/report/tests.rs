@@ -6,8 +6,9 @@ use super::{ChangedSetting, Course, Report, RunValue};
 use crate::commit::Totals;
 use crate::config::Settings;
 use crate::view::{
-    Activity, Contents, Counted, DelayOrder, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState,
-    HostStatement, HostSummary, KindCount, Moment, MovedSeedSummary, Status, Summary, TimeStep, Timeline,
+    Activity, Contents, Counted, DelayOrder, ErrorRow, GapClass, GapFigures, GroupSummary, HostLink,
+    HostLinks, HostState, HostStatement, HostSummary, KindCount, Moment, MovedSeedSummary, Status, Summary,
+    TimeStep, Timeline,
 };
 use page::clock::Clock;
 
@@ -72,6 +73,14 @@ pub(super) fn empty() -> Report {
             hosts_complete_within_limits: 0,
             hosts_complete_except_walls: 0,
             hosts_incomplete: 0,
+            groups: vec![GroupSummary {
+                group: HOSTILE.to_owned(),
+                hosts_known: 30,
+                hosts: vec![HOSTILE.to_owned()],
+                requests: 4,
+            }],
+            groups_known: 1,
+            large_domain: Some(Counted { what: HOSTILE.to_owned(), count: 51 }),
             end: None,
             hosts: Vec::new(),
             head: None,

@@ -85,6 +85,7 @@ pub(super) fn main(about: &AboutHost) -> Markup {
             strong { (host.delay) " s" } " between the end of a response and the next request, set by " strong { (host.delay_reason) } ". "
             "Next request not before " (time(&host.next_at.to_string())) " (" (host.wait_reason) "). "
             "Slowest response: " (grouped(host.slowest_ms)) " ms."
+            @if let Some(group) = &host.group { " It shares its delay with the group " bdi { (shown(group)) } "." }
         }
         (gaps(&about.activity))
         h2 { "Requests over time" }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::groups::GroupNames;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
@@ -46,6 +47,9 @@ row! {
         license: Vec<String>,
         /// The last price that a response of robots.txt or a page named (`crawler-price`).
         payment: Option<String> [null = "none did", names],
+        /// The group of hosts with which it shares one slot and one delay: a list's name, a registrable domain or an address
+        /// (`pace.groups`).
+        group: Option<String> [null = "it is by itself, or wasn't requested yet", names],
         /// The kinds of site that its pages show, with the part of the host where that isn't the whole: `mediawiki`, `wordpress at /blog/`
         /// ([politeness.md](politeness.md#costly-urls)).
         kinds: Vec<String>,
@@ -63,14 +67,19 @@ impl View {
             Ok(kinds) => (kinds, None),
             Err(error) => (BTreeMap::new(), Some(Err(error.into()))),
         };
+        let (groups, unknown) = match self.group_names() {
+            Ok(groups) => (groups, None),
+            Err(error) => (GroupNames::default(), Some(Err(error))),
+        };
         let rows = self.host_records().map(move |record| {
             record.map(|record| {
                 let terms = terms.remove(&record.host).unwrap_or_default();
                 let kinds = kinds.remove(&record.host).unwrap_or_default();
-                host_row(record, terms, &kinds)
+                let group = groups.of(&record.host).map(|group| group.to_string());
+                host_row(record, terms, &kinds, group)
             })
         });
-        error.into_iter().chain(unread).chain(rows)
+        error.into_iter().chain(unread).chain(unknown).chain(rows)
     }
 
     pub(super) fn host_records(&self) -> impl Iterator<Item = Result<HostRecord, ViewError>> + '_ {
@@ -83,7 +92,7 @@ impl View {
     }
 }
 
-fn host_row(record: HostRecord, terms: OriginTerms, kinds: &HostKinds) -> HostRow {
+fn host_row(record: HostRecord, terms: OriginTerms, kinds: &HostKinds, group: Option<String>) -> HostRow {
     HostRow {
         queued: record.queued(),
         requests: record.counts.requests,
@@ -102,6 +111,7 @@ fn host_row(record: HostRecord, terms: OriginTerms, kinds: &HostKinds) -> HostRo
         host: record.host,
         license: terms.license,
         payment: terms.payment,
+        group,
         kinds: kinds.words(),
     }
 }

@@ -12,6 +12,7 @@ mod duplicates;
 mod errors;
 mod explain;
 mod gaps;
+mod groups;
 mod host_ids;
 mod host_links;
 mod hosts;
@@ -64,6 +65,7 @@ pub use self::errors::ErrorRow;
 pub use self::explain::{
     Advice, Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow, Statement, explain_among,
 };
+pub use self::groups::GroupSummary;
 pub use self::host_links::{HostLink, HostLinks};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::coverage::{Counted, HeldBack, HeldBackBy, HostStatement, Status, hold_back, statement};
+use super::groups::{GroupSummary, Tally, note};
 use super::hosts::seconds;
 use super::limits::{Reached, cut_by, is_limit};
 use super::moment::Moment;
@@ -118,6 +119,12 @@ pub struct Summary {
     pub hosts_complete_except_walls: u64,
     /// Hosts of which more may be fetched.
     pub hosts_incomplete: u64,
+    /// Groups of several hosts that share one slot and one delay, the largest first, at most 200.
+    pub groups: Vec<GroupSummary>,
+    /// How many there are.
+    pub groups_known: u64,
+    /// The registrable domain with the most hosts that were requested, where these are more than 50, and each is by itself.
+    pub large_domain: Option<Counted>,
     /// How the last run ended: `running` (or killed), `complete`, `limit`, `interrupted`, `forced`.
     pub end: Option<EndRecord>,
     /// Hosts, unfinished ones first, at most 10,000; table `hosts` has them all.
@@ -180,6 +187,11 @@ pub enum HostState {
 }
 
 impl Summary {
+    /// What is to be known besides, in words.
+    pub fn notes(&self) -> Vec<String> {
+        self.large_domain.iter().map(note).collect()
+    }
+
     /// The status of a crawl that doesn't run, as `crawl status --json` prints it: `v state status totals queued hosts begun ended limit`. Of a run
     /// that was killed it is known when it began, of every other one when it ended.
     pub fn at_rest(&self) -> serde_json::Value {
@@ -285,6 +297,9 @@ impl View {
             hosts_complete_within_limits: 0,
             hosts_complete_except_walls: 0,
             hosts_incomplete: 0,
+            groups: Vec::new(),
+            groups_known: 0,
+            large_domain: None,
             end,
             hosts: Vec::new(),
             head: ledger::head(self.store())?,
@@ -352,11 +367,13 @@ impl View {
         held_back: &HeldBackBy,
         reached: &mut Reached,
     ) -> Result<(), ViewError> {
+        let mut groups = Tally::new(self.group_names()?);
         let mut listed: BinaryHeap<Listed> = BinaryHeap::new();
         for record in self.host_records() {
             let record = record?;
             reached.host(&record);
             let host = host_summary(&record, summary.end.as_ref(), held_back.get(&record.host));
+            groups.take(&record.host, record.counts.requests);
             summary.queued += host.queued;
             summary.hosts_known += 1;
             match host.coverage {
@@ -371,6 +388,7 @@ impl View {
             }
         }
         summary.hosts = listed.into_sorted_vec().into_iter().map(|Listed(host)| host).collect();
+        (summary.groups, summary.groups_known, summary.large_domain) = groups.finish();
         Ok(())
     }
 

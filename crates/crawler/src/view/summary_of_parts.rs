@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::coverage::Counted;
+use super::groups::joined;
 use super::open::{View, ViewError};
 use super::summary::{
     HOSTS_LISTED, Listed, MOVED_SEEDS_LISTED, SEEDS_EXPLAINED, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED,
@@ -75,6 +76,9 @@ impl Summary {
             hosts_complete_within_limits,
             hosts_complete_except_walls,
             hosts_incomplete,
+            groups,
+            groups_known,
+            large_domain,
             end,
             hosts,
             head,
@@ -123,6 +127,15 @@ impl Summary {
         self.hosts_complete_within_limits += hosts_complete_within_limits;
         self.hosts_complete_except_walls += hosts_complete_except_walls;
         self.hosts_incomplete += hosts_incomplete;
+        // A list may have hosts in several partitions, a domain has all of its hosts in one.
+        let listed = self.groups.len() + groups.len();
+        let known = self.groups_known + groups_known;
+        self.groups = joined(self.groups, groups);
+        self.groups_known = known
+            .saturating_sub(listed.saturating_sub(self.groups.len()) as u64)
+            .max(self.groups.len() as u64);
+        self.large_domain =
+            self.large_domain.into_iter().chain(large_domain).max_by_key(|domain| domain.count);
         self.end = worse(self.end, end);
         let mut listed: Vec<Listed> = self.hosts.into_iter().chain(hosts).map(Listed).collect();
         listed.sort();

@@ -107,6 +107,7 @@ impl Summary {
         self.sitemaps(&mut page)?;
         self.moved_seeds(&mut page)?;
         self.hosts(&mut page)?;
+        self.groups(&mut page)?;
         self.completeness(&mut page)
     }
 
@@ -226,6 +227,23 @@ impl Summary {
         self.others(page)
     }
 
+    fn groups(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
+        for note in self.notes() {
+            page.line(&format!("  {note}"))?;
+        }
+        if self.groups.is_empty() {
+            return Ok(());
+        }
+        page.title(&format!("Groups of hosts that share one delay: {}", self.groups_known))?;
+        for group in self.groups.iter().take(GROUPS_NAMED) {
+            page.line(&format!("  {}", group.line()))?;
+        }
+        match self.groups_known.saturating_sub(GROUPS_NAMED as u64) {
+            0 => Ok(()),
+            more => page.line(&format!("  ... and {more} more: see --json")),
+        }
+    }
+
     fn others(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         let others = self.hosts_known.saturating_sub(HOSTS_LISTED as u64);
         if others == 0 {
@@ -307,6 +325,9 @@ fn bodies(count: u64) -> String {
 
 /// Sitemaps that are named.
 const SITEMAPS_NAMED: usize = 20;
+
+/// Groups of hosts that are named.
+const GROUPS_NAMED: usize = 20;
 
 /// Moved seeds that are named.
 const MOVED_SEEDS_NAMED: usize = 20;

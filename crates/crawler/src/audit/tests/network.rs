@@ -52,6 +52,53 @@ fn simultaneous_requests_to_one_address_are_reported() {
 }
 
 #[test]
+fn simultaneous_requests_to_one_group_are_reported() {
+    let broken_with = |option: &str, requests: &[(&str, &str, f64)]| {
+        broken_by(|records| {
+            let words = format!("run 1; delay 1 s, adaptive 5, max-delay 30 s{option}");
+            records.decisions[0].evidence = words.into();
+            records.requests += requests.len() as u64;
+            records
+                .decisions
+                .extend(requests.iter().map(|(host, address, second)| to(address, host, *second)));
+        })
+    };
+    let (one, other) = (("b.uni.test", "1.2.3.4", 9.0), |second| ("c.uni.test", "1.2.3.5", second));
+    for second in [9.05, 10.0] {
+        let by_domain = broken_with(", groups domain", &[one, other(second)]);
+        assert_eq!(by_domain, ["shared_group"], "{second}");
+        for option in [", groups address", ", groups host, lists 1", ", per-ip", ""] {
+            assert_eq!(broken_with(option, &[one, other(second)]), [""; 0], "{option}");
+        }
+    }
+    assert_eq!(broken_with(", groups domain", &[one, other(10.2)]), [""; 0]);
+    assert_eq!(broken_with(", groups domain", &[one, ("c.test", "1.2.3.4", 9.05)]), [""; 0]);
+}
+
+#[test]
+fn a_request_to_a_group_before_the_longest_delay_of_its_hosts_is_reported() {
+    let broken_with = |option: &str, why: DelayReason| {
+        broken_by(|records| {
+            let words = format!("run 1; delay 1 s, adaptive 5, max-delay 30 s{option}");
+            records.decisions[0].evidence = words.into();
+            records.requests += 2;
+            let mut later = to("1.2.3.4", "c.uni.test", 12.0);
+            if let Some(made) = &mut later.evidence.request {
+                (made.gap, made.gap_reason) = (Duration::from_secs(5), why.as_str().into());
+            }
+            records.decisions.extend([to("1.2.3.4", "b.uni.test", 9.0), later]);
+        })
+    };
+    for why in [DelayReason::CrawlDelay, DelayReason::Adaptive, DelayReason::SharedGroup] {
+        assert_eq!(broken_with(", groups domain", why), ["shared_group"], "{why}");
+        assert_eq!(broken_with(", groups address", why), ["shared_address"], "{why}");
+        assert_eq!(broken_with(", per-ip", why), [""; 0], "an earlier version promised less");
+    }
+    // A pause is the host's own, and began earlier.
+    assert_eq!(broken_with(", groups domain", DelayReason::RetryAfter), [""; 0]);
+}
+
+#[test]
 fn a_robots_txt_from_a_denied_redirect_target_is_reported() {
     // `/denied` and others of a.test were asked for as the robots.txt of b.test.
     let hop = |path: &str, second: f64| {

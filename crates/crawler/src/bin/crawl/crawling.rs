@@ -277,6 +277,9 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         if let Some(account) = account.as_ref().filter(|account| !account.unfetched_seeds.is_empty()) {
             line["seeds"] = serde_json::to_value(&account.unfetched_seeds)?;
         }
+        if let Some(notes) = account.as_ref().map(view::Summary::notes).filter(|notes| !notes.is_empty()) {
+            line["notes"] = notes.into();
+        }
         if account.is_none() {
             // While the crawl runs, decisions are counted, not URLs.
             line["totals"]["skipped"] = serde_json::Value::Null;
@@ -313,6 +316,9 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
             _ => {}
         }
         print_incomplete(account, &mut text)?;
+        for note in account.notes() {
+            writeln!(text, "  {}", clean(&note))?;
+        }
     }
     if summary.queued > 0 {
         let are = if summary.queued == 1 { "is" } else { "are" };

@@ -39,8 +39,11 @@ pub(crate) struct AdjustableArgs {
     /// Maximum requests in flight over all hosts; always at most one per host [default: 256]
     #[arg(long, value_name = "N", help_heading = "Pace")]
     concurrency: Option<u32>,
-    /// Hosts that share an IP address also share one request slot and one delay [default: false]
-    #[arg(long, help_heading = "Pace")]
+    /// Hosts that share one request slot and one delay: none, those of a registrable domain, or those of an IP address [default: host]
+    #[arg(long, value_name = "GROUPS", value_parser = ["host", "domain", "address"], help_heading = "Pace")]
+    groups: Option<String>,
+    /// The same as --groups address [default: false]
+    #[arg(long, conflicts_with = "groups", help_heading = "Pace")]
     per_ip: bool,
     /// Maximum requests per second over all hosts [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<f64>), help_heading = "Pace")]
@@ -157,7 +160,13 @@ impl AdjustableArgs {
                 overrides.set("index.enabled", value);
             }
         }
+        // Each sets both: the other may be set in a file or in the crawl that is resumed.
+        if let Some(groups) = &self.groups {
+            overrides.set("pace.groups", groups.as_str());
+            overrides.set("pace.per_ip", groups == "address");
+        }
         if self.per_ip {
+            overrides.set("pace.groups", "address");
             overrides.set("pace.per_ip", true);
         }
         for (path, given) in

@@ -147,6 +147,9 @@ pub struct HostNow {
     pub delay_reason: &'static str,
     /// Why it is skipped.
     pub parked: Option<String>,
+    /// The group of hosts with which it shares one slot and one delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 impl View {
@@ -328,6 +331,7 @@ impl View {
             delay: seconds(record.delay_ms),
             delay_reason: record.delay_reason.as_str(),
             parked: record.parked,
+            group: self.group_names()?.of(&record.host).map(|group| group.to_string()),
             host: record.host,
         }))
     }

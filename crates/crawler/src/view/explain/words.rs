@@ -207,9 +207,12 @@ impl Explanation {
         let host = self.host.as_ref();
         let wait = moment(host.map(|host| host.next_at));
         let why = host.map_or("", |host| host.wait_reason);
+        let group = host.and_then(|host| host.group.as_ref());
+        let group = group.map(|group| format!(", which shares its delay with the group {group}"));
+        let group = group.unwrap_or_default();
         self.say(
             Statement::Queued,
-            format!("not fetched yet: queued, its host's next request is not before {wait} ({why})"),
+            format!("not fetched yet: queued, its host's next request is not before {wait} ({why}){group}"),
         );
         match &self.robots {
             Some(robots) if robots.is_deferred() => {

@@ -210,7 +210,7 @@ fn hosts_robots_ledger_and_errors_say_what_happened() {
         "v": 1, "host": "a.test", "requests": 3, "pages": 1, "bytes": 800, "delay": 1.5, "delay_reason": "crawl-delay",
         "robots_status": "rules: status 200", "next_at": "2026-01-01T00:00:03.005Z", "errors": 1, "queued": 1, "skipped": 2,
         "parked": null, "slowest_ms": 44, "wait_reason": "configured", "robots_requests": 1,
-        "license": [], "payment": null, "kinds": [],
+        "license": [], "payment": null, "group": null, "kinds": [],
     });
     assert_eq!(hosts[0], expected);
     let robots = jsonl(&view, Table::Robots);
