@@ -46,11 +46,17 @@ pub enum DelayReason {
     Paused,
     /// It sent walls instead of pages: challenges or refusals, two or more in a row.
     Wall,
+    /// Outside the hours of a wish.
+    WishHours,
+    /// The requests or bytes of a day of a wish are used up.
+    WishDay,
+    /// The delay of a wish.
+    WishDelay,
 }
 
 impl DelayReason {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Configured,
         Self::CrawlDelay,
         Self::RequestRate,
@@ -68,6 +74,9 @@ impl DelayReason {
         Self::Operator,
         Self::Paused,
         Self::Wall,
+        Self::WishHours,
+        Self::WishDay,
+        Self::WishDelay,
     ];
 
     /// The one of this name.
@@ -95,6 +104,9 @@ impl DelayReason {
             Self::Operator => "operator",
             Self::Paused => "paused by operator",
             Self::Wall => "wall",
+            Self::WishHours => "wish hours",
+            Self::WishDay => "wish day",
+            Self::WishDelay => "wish delay",
         }
     }
 
@@ -118,6 +130,9 @@ impl DelayReason {
             Self::Operator => "the delay set by `crawl set`",
             Self::Paused => "`crawl continue`",
             Self::Wall => "a pause after challenges or refusals",
+            Self::WishHours => "the hours of a wish",
+            Self::WishDay => "the next day of a wish",
+            Self::WishDelay => "the delay of a wish",
         }
     }
 
@@ -125,8 +140,19 @@ impl DelayReason {
     pub fn is_pause(self) -> bool {
         matches!(
             self,
-            Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable | Self::Wall
+            Self::RetryAfter
+                | Self::BackOff
+                | Self::VisitTime
+                | Self::RobotsUnreachable
+                | Self::Wall
+                | Self::WishHours
+                | Self::WishDay
         )
+    }
+
+    /// True for what a host waits for by a wish: looked at again when a process begins, since the wishes may be others.
+    pub fn is_wish(self) -> bool {
+        matches!(self, Self::WishHours | Self::WishDay | Self::WishDelay)
     }
 }
 

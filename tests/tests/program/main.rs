@@ -50,4 +50,5 @@ mod surface;
 mod traps;
 mod walls;
 mod warc_grammar;
+mod wishes;
 mod withdrawal;

@@ -34,6 +34,8 @@ pub(super) struct Asked {
     pub(super) robots_of: Option<Origin>,
     /// What the operator set for the run.
     pub(super) configured: Duration,
+    /// Bytes of the body as sent.
+    pub(super) bytes: u64,
     /// Its position in the ledger.
     pub(super) place: Place,
 }
@@ -128,6 +130,7 @@ struct Rest {
     is_robots: bool,
     robots_of: Option<String>,
     configured: Duration,
+    bytes: u64,
 }
 
 /// The same of a pause.
@@ -274,6 +277,7 @@ impl Reading {
             is_robots,
             robots_of,
             configured: self.configured,
+            bytes: request.bytes,
         };
         let address = request.address.filter(|_| self.per_ip).map(machine);
         if let Some(address) = address {
@@ -378,7 +382,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
     let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;
     let (from, bytes) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
     let (to, rest) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
-    let Rest { url, gap, gap_reason, is_robots, robots_of, configured } = unpacked(rest)?;
+    let Rest { url, gap, gap_reason, is_robots, robots_of, configured, bytes } = unpacked(rest)?;
     let origin = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.origin());
     Ok(Asked {
         // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
@@ -390,6 +394,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
         is_robots,
         robots_of: robots_of.as_deref().and_then(origin),
         configured,
+        bytes,
         place: Place::read(place),
         url,
     })

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::dns::NameServer;
 use crate::fetch::ResolveRule;
 use crate::origin_cache::OriginCache;
+use crate::wishes::{self, WishSettings};
 use page::units;
 
 /// How fast we go. Everything here can only be overridden upwards by a site.
@@ -45,6 +46,10 @@ pub struct PaceSettings {
     /// Bytes a second over all hosts, as on the wire. Default: none.
     #[serde(with = "units::size_limit")]
     pub max_bandwidth: Option<u64>,
+    /// The zone of wishes that name none. Default: UTC.
+    pub zone: String,
+    /// What owners of hosts asked for. Default: nothing.
+    pub wishes: Vec<WishSettings>,
 }
 
 impl Default for PaceSettings {
@@ -60,6 +65,8 @@ impl Default for PaceSettings {
             per_ip: false,
             max_rate: None,
             max_bandwidth: None,
+            zone: wishes::UTC.to_owned(),
+            wishes: Vec::new(),
         }
     }
 }

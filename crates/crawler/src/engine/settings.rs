@@ -7,6 +7,7 @@ use crate::config::{LedgerLevel, TrapSettings};
 use crate::frontier::FrontierLimits;
 use crate::pace::PaceRules;
 use crate::record::RunSettings;
+use crate::wishes::Wishes;
 use page::sitemap::SitemapLimits;
 
 /// The settings of the engine.
@@ -15,6 +16,8 @@ use page::sitemap::SitemapLimits;
 pub struct EngineSettings {
     /// Gaps.
     pub pace: PaceRules,
+    /// What owners of hosts asked for.
+    pub wishes: Wishes,
     /// Requests in flight over all hosts.
     pub concurrency: usize,
     /// Whether hosts that share an IP address share one slot and one gap as well.

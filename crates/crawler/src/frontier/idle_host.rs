@@ -13,6 +13,7 @@ use super::seen::Seen;
 use crate::pace::Delay;
 use crate::store::{StoreError, Tree};
 use crate::trap::Groups;
+use crate::wishes::DayStart;
 use page::clock::{Boot, Now};
 use page::ids::HostId;
 use walls::Streak;
@@ -59,6 +60,13 @@ struct IdleWalls {
     walls: Streak,
 }
 
+/// The days of a host of a block that wishes limit; only of those that have any. They follow the walls.
+#[derive(Serialize, Deserialize)]
+struct IdleDays {
+    id: u32,
+    days: Vec<DayStart>,
+}
+
 /// The number of the block that holds a host.
 pub(super) fn block_of(id: HostId) -> u32 {
     id.0 / BLOCK_OF_HOSTS
@@ -79,9 +87,16 @@ pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
             }
         }
         if !rest.is_empty() {
-            for IdleWalls { id, walls } in postcard::from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)? {
+            let (walls, rest) = postcard::take_from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)?;
+            for IdleWalls { id, walls } in walls {
                 if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
                     host.record.walls = walls;
+                }
+            }
+            let days = if rest.is_empty() { Vec::new() } else { postcard::from_bytes(rest).map_err(bad)? };
+            for IdleDays { id, days } in days {
+                if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
+                    host.record.days = days;
                 }
             }
         }
@@ -102,12 +117,18 @@ pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
     let with_walls = hosts.iter().filter(|host| host.record.walls != Streak::default());
     let walls: Vec<_> =
         with_walls.map(|host| IdleWalls { id: host.id, walls: host.record.walls.clone() }).collect();
+    let with_days = hosts.iter().filter(|host| !host.record.days.is_empty());
+    let days: Vec<_> =
+        with_days.map(|host| IdleDays { id: host.id, days: host.record.days.clone() }).collect();
     let mut plain = postcard::to_stdvec(hosts).map_err(bad)?;
-    if !resources.is_empty() || !walls.is_empty() {
+    if !resources.is_empty() || !walls.is_empty() || !days.is_empty() {
         plain = postcard::to_extend(&resources, plain).map_err(bad)?;
     }
-    if !walls.is_empty() {
+    if !walls.is_empty() || !days.is_empty() {
         plain = postcard::to_extend(&walls, plain).map_err(bad)?;
+    }
+    if !days.is_empty() {
+        plain = postcard::to_extend(&days, plain).map_err(bad)?;
     }
     Ok(crate::packed::pack(plain))
 }

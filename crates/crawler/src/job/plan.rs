@@ -23,6 +23,7 @@ use crate::record::PlainReason;
 use crate::store::{MemoryStore, Store, shared};
 use crate::view::{SitemapSummary, View, ViewError, most_frequent, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
+use crate::wishes::Wishes;
 use page::clock::{Clock, wall};
 use page::url::CrawlUrl;
 
@@ -149,6 +150,7 @@ fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {
         known_from,
         delay: settings.pace.delay,
         max_crawl_delay: settings.pace.max_crawl_delay,
+        wishes: Wishes::read(&settings.pace.wishes, &settings.pace.zone).unwrap_or_default(),
         now,
     }
 }

@@ -19,6 +19,7 @@ use crate::config::Settings;
 #[cfg(feature = "cluster")]
 use crate::view::summary_of;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
+use crate::wishes::Wishes;
 
 /// Connections between hosts that the graph shows.
 const CONNECTIONS: usize = 120;
@@ -40,6 +41,8 @@ pub struct Report {
     course: Course,
     /// Settings that differ from the defaults in a run, or between runs, as `crawl.toml` has them.
     pub settings: Vec<ChangedSetting>,
+    /// What owners of hosts asked for, as the last run kept it.
+    pub wishes: Vec<WishKept>,
     /// What `crawl show DIR` says.
     pub summary: Summary,
     /// The requests, from the ledger.
@@ -60,6 +63,22 @@ pub struct ChangedSetting {
     /// Its values, each with the runs that had it; empty where all runs had the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_run: Vec<RunValue>,
+}
+
+/// A wish of the owner of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WishKept {
+    /// The hosts, as the settings name them.
+    pub hosts: Vec<String>,
+    /// What was asked for, and who asked.
+    pub wish: String,
+}
+
+impl WishKept {
+    fn of(settings: &Settings) -> Vec<Self> {
+        let wishes = Wishes::read(&settings.pace.wishes, &settings.pace.zone).unwrap_or_default();
+        wishes.iter().map(|wish| Self { hosts: wish.hosts().to_vec(), wish: wish.in_words() }).collect()
+    }
 }
 
 impl Report {
@@ -84,6 +103,7 @@ impl Report {
             generated: parts.first().map_or_else(|| Moment(page::clock::wall()), |view| view.looked_at()),
             program: parts.first().and_then(|view| view.program()),
             settings: course.changed(),
+            wishes: WishKept::of(&in_force),
             in_force,
             course,
             summary,

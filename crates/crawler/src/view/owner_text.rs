@@ -98,6 +98,9 @@ impl OwnerReport {
             }
         }
         writeln!(out, "- delay at the end: {} s, set by: {}", self.delay, self.delay_reason)?;
+        for wish in &self.wishes {
+            writeln!(out, "- asked for by the owner, and kept: {}", markdown::text(wish))?;
+        }
         for (reason, times) in &self.pauses {
             writeln!(
                 out,

@@ -20,6 +20,7 @@ use crate::record::{
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
+use crate::wishes::Wishes;
 use page::clean::clean;
 use page::url::CrawlUrl;
 
@@ -145,6 +146,9 @@ pub struct HostNow {
     pub delay_reason: &'static str,
     /// Why it is skipped.
     pub parked: Option<String>,
+    /// What its owner asked for, if it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wish: Option<String>,
 }
 
 impl View {
@@ -317,7 +321,12 @@ impl View {
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {
         let Some(id) = self.id_of(url.host())? else { return Ok(None) };
         let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
+        let wish = || {
+            let pace = self.crawl_settings()?.pace;
+            Wishes::read(&pace.wishes, &pace.zone).ok()?.awaited(&record.host, record.wait_reason)
+        };
         Ok(Some(HostNow {
+            wish: record.wait_reason.is_wish().then(wish).flatten(),
             queued: record.queued(),
             next_at: Moment(record.next_at),
             wait_reason: record.wait_reason.as_str(),
