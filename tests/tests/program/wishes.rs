@@ -111,6 +111,41 @@ fn what_owners_asked_for_holds_over_kills_and_is_told() {
     assert!(least[1].is_some_and(|least| least < 60.0), "{least:?}");
 }
 
+#[test]
+fn a_wish_can_be_set_while_the_crawl_runs_and_outlasts_it() {
+    let scene = scene();
+    let running = scene.crawl_every("150ms").start();
+    while count(&scene, "free.test") < 3 {
+        pass();
+    }
+    let zone = format!("zone={}", noon());
+    let host = ["--host", "free.test"];
+    let refused = scene.look("set", &[&["hours=6-8"][..], &host].concat());
+    assert!(refused.expect(2).stderr.contains("isn't a range of hours"), "{refused}");
+    let asked = ["hours=18:00-19:00", &zone, "--reason", "a phone call"];
+    scene.look("set", &[&asked[..], &host].concat()).expect(0);
+    // One may have been under way.
+    for _ in 0..40 {
+        pass();
+    }
+    let before = count(&scene, "free.test");
+    running.wait(Duration::from_mins(1)).expect(13);
+    assert_eq!((count(&scene, "free.test"), count(&scene, "few.test")), (before, 21));
+    assert!(before < 10, "{before}");
+    scene.resume().args(scene.server.resolve()).run().expect(13);
+    assert_eq!(count(&scene, "free.test"), before, "it holds in later runs");
+    let waits =
+        scene.table("queue").iter().find(|row| row["host"] == "free.test").map(|row| row["url"].clone());
+    let told = explain(&scene, waits.as_ref().and_then(serde_json::Value::as_str).expect("a URL"));
+    assert!(told.contains(&format!("only 18:00-19:00 ({}): a phone call", noon())), "{told}");
+    let entries = scene.table("ledger");
+    let entry = entries.iter().find(|row| row["decision"] == "wish_set").expect("an entry");
+    assert_eq!((&entry["host"], &entry["layer"]), (&"free.test".into(), &"pace".into()));
+    scene.look("audit", &[]).expect(0);
+    let stopped = scene.look("set", &[&["wish=none"][..], &host].concat());
+    assert!(stopped.expect(2).stderr.contains("pace.wishes"), "{stopped}");
+}
+
 fn explain(scene: &Scene, url: &str) -> String {
     let text = scene.look("explain", &[url]).stdout;
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -16,6 +16,7 @@ use crate::ledger;
 use crate::record::{Decided, Decision, Layer, RepairRecord, RequestMade};
 use crate::sorter::{self, SortError, Sorted, Sorter};
 use crate::store::{Store, Tree};
+use crate::wishes::WishSettings;
 use page::url::{CrawlUrl, Origin};
 
 /// A request as the ledger holds it.
@@ -71,6 +72,8 @@ pub(super) struct Log {
     answers: Table,
     /// What the user ordered while the crawl ran.
     pub(super) orders: Vec<Given>,
+    /// What owners asked for while it ran: when that was set, and what.
+    pub(super) wishes: Vec<((u32, Duration), WishSettings)>,
 }
 
 /// The log, and its requests host by host and machine by machine.
@@ -160,6 +163,7 @@ struct Reading {
     /// The same of the runs before, by their numbers from 1.
     before: Vec<(Duration, bool)>,
     orders: Vec<Given>,
+    wishes: Vec<((u32, Duration), WishSettings)>,
 }
 
 pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, AuditError> {
@@ -172,6 +176,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
         answers: rules.sorter(),
         run: 0,
         orders: Vec::new(),
+        wishes: Vec::new(),
         configured: rules.delay,
         per_ip: false,
         before: Vec::new(),
@@ -189,11 +194,11 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
             }
         }
     }
-    let Reading { runs, requests, hosts, machines, shared, answers, orders, .. } = reading;
+    let Reading { runs, requests, hosts, machines, shared, answers, orders, wishes, .. } = reading;
     let made = totals(store)?.requests;
     let silent =
         (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
-    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders };
+    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders, wishes };
     Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?), shared })
 }
 
@@ -225,6 +230,7 @@ impl Reading {
 
     fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
         self.orders.extend(Given::read(&entry, self.run));
+        self.wishes.extend(wish_set(&entry, self.run));
         let Decision { at, url, host, decision, layer, evidence, .. } = entry;
         let clock = evidence.clock;
         let is_interrupted = decision == Decided::Interrupted;
@@ -304,6 +310,13 @@ impl Reading {
         self.hosts.push_parts(&[&host, &[PAUSE], &place.bytes(), &rest])?;
         Ok(())
     }
+}
+
+/// The wish that an entry says was set, as JSON before the user's id.
+fn wish_set(entry: &Decision, run: u32) -> Option<((u32, Duration), WishSettings)> {
+    let words = entry.evidence.words.as_deref().filter(|_| entry.decision == Decided::WishSet)?;
+    let (wish, _) = words.rsplit_once("; by user ")?;
+    Some(((run, entry.evidence.clock?), serde_json::from_str(wish).ok()?))
 }
 
 fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, AuditError> {

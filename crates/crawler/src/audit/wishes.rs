@@ -2,6 +2,7 @@
 //! own; time zones come from the same database as the crawl's.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -13,6 +14,9 @@ use crate::wishes::WishSettings;
 
 /// Times in the ledger are whole microseconds: two of them may be off by one each.
 const ROUNDING: f64 = 0.000_002;
+
+/// A request that was let pass is sent within this time.
+const ABOUT_TO_START: Duration = Duration::from_secs(2);
 
 /// Judges the requests of hosts, one host after the other.
 pub(super) struct Wishes<'a> {
@@ -44,7 +48,10 @@ impl<'a> Wishes<'a> {
         let Some(pace) = run.and_then(|run| run.settings.as_ref()).map(|settings| &settings.pace) else {
             return;
         };
-        let of_host: Vec<&WishSettings> = pace.wishes.iter().filter(|wish| is_for(wish, host)).collect();
+        let log = self.log;
+        let set = set_before(log, (asked.from.run, asked.from.mono));
+        let of_host: Vec<&WishSettings> =
+            pace.wishes.iter().chain(set).filter(|wish| is_for(wish, host)).collect();
         let mut faults = Vec::new();
         let mut counted: Vec<&str> = Vec::new();
         for wish in of_host {
@@ -94,6 +101,19 @@ impl<'a> Wishes<'a> {
     pub(super) fn check(self) -> Check {
         self.check
     }
+}
+
+/// The wishes that were set before a request: of those for the same hosts the last one. One that came just before may have met a request that was about to
+/// start.
+fn set_before(log: &Log, at: (u32, Duration)) -> Vec<&WishSettings> {
+    let mut in_force: Vec<&WishSettings> = Vec::new();
+    for ((run, clock), wish) in &log.wishes {
+        if (*run, clock.saturating_add(ABOUT_TO_START)) < at {
+            in_force.retain(|other| other.hosts != wish.hosts);
+            in_force.push(wish);
+        }
+    }
+    in_force
 }
 
 fn is_for(wish: &WishSettings, host: &str) -> bool {

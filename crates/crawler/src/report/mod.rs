@@ -19,7 +19,6 @@ use crate::config::Settings;
 #[cfg(feature = "cluster")]
 use crate::view::summary_of;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
-use crate::wishes::Wishes;
 
 /// Connections between hosts that the graph shows.
 const CONNECTIONS: usize = 120;
@@ -75,8 +74,8 @@ pub struct WishKept {
 }
 
 impl WishKept {
-    fn of(settings: &Settings) -> Vec<Self> {
-        let wishes = Wishes::read(&settings.pace.wishes, &settings.pace.zone).unwrap_or_default();
+    fn of(view: &View) -> Vec<Self> {
+        let wishes = view.wishes();
         wishes.iter().map(|wish| Self { hosts: wish.hosts().to_vec(), wish: wish.in_words() }).collect()
     }
 }
@@ -103,7 +102,7 @@ impl Report {
             generated: parts.first().map_or_else(|| Moment(page::clock::wall()), |view| view.looked_at()),
             program: parts.first().and_then(|view| view.program()),
             settings: course.changed(),
-            wishes: WishKept::of(&in_force),
+            wishes: parts.first().map(|view| WishKept::of(view)).unwrap_or_default(),
             in_force,
             course,
             summary,

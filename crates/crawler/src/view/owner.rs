@@ -8,12 +8,11 @@ use super::hosts::seconds;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::robots::Warned;
-use crate::config::Settings;
 use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
 use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
-use crate::wishes::{Wish, Wishes};
+use crate::wishes::Wish;
 use page::url::Fingerprint;
 
 /// Broken URLs that are named; the others are counted.
@@ -146,11 +145,6 @@ pub struct OwnRobots {
     pub warnings: Vec<Warned>,
 }
 
-fn wishes(settings: &Settings, host: &str) -> Vec<String> {
-    let wishes = Wishes::read(&settings.pace.wishes, &settings.pace.zone).unwrap_or_default();
-    wishes.of(host).map(Wish::in_words).collect()
-}
-
 impl View {
     /// The report for the owner of a host; none if the crawl doesn't know it. Reads the ledger once.
     pub fn owner_report(&self, host: &str) -> Result<Option<OwnerReport>, ViewError> {
@@ -160,7 +154,7 @@ impl View {
         let settings = self.crawl_settings();
         let mut report = OwnerReport {
             v: 1,
-            agent: settings.as_ref().map(|settings| settings.agent.user_agent()),
+            agent: settings.map(|settings| settings.agent.user_agent()),
             program: self.program(),
             first_request: None,
             last_request: None,
@@ -174,7 +168,7 @@ impl View {
             gaps: None,
             delay: seconds(record.delay_ms),
             delay_reason: record.delay_reason.as_str(),
-            wishes: settings.as_ref().map(|settings| wishes(settings, &host)).unwrap_or_default(),
+            wishes: self.wishes().of(&host).map(Wish::in_words).collect(),
             pauses: BTreeMap::new(),
             slowest: Vec::new(),
             denied: 0,

@@ -14,8 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub use self::hours::{Hours, HoursError};
 use crate::pace::{Delay, DelayReason};
+use crate::store::{Store, StoreError, Tree};
 use page::quantity;
 use page::units::{self, format_duration, format_size};
+
+/// Key in tree `meta` of what users ordered.
+pub const STEERING: &[u8] = b"steering";
 
 /// The zone of wishes that name none.
 pub const UTC: &str = "UTC";
@@ -56,6 +60,19 @@ pub struct WishSettings {
     /// Minimum delays by hour. Default: none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub delays: BTreeMap<String, WishDelay>,
+}
+
+impl WishSettings {
+    /// True if it asks for nothing.
+    pub fn asks_for_nothing(&self) -> bool {
+        let Self { hosts: _, hours, zone: _, requests_per_day, bytes_per_day, delay, reason: _, delays } =
+            self;
+        hours.is_none()
+            && requests_per_day.is_none()
+            && bytes_per_day.is_none()
+            && delay.is_none()
+            && delays.is_empty()
+    }
 }
 
 /// A delay of some hours.
@@ -113,6 +130,8 @@ pub struct Wish {
     delay: Duration,
     delays: Vec<(Hours, Duration)>,
     reason: String,
+    /// It was set by `crawl set`.
+    is_set: bool,
 }
 
 /// What was counted of a host when a day of a zone began, as far as wishes limit its days there.
@@ -141,7 +160,25 @@ pub struct WishedWait {
 
 /// All wishes of a crawl.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wishes(Vec<Wish>);
+pub struct Wishes {
+    all: Vec<Wish>,
+    /// The zone of those that name none.
+    zone: String,
+}
+
+/// What of the crawl's record of orders (`steering` in tree `meta`) is about wishes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ordered {
+    wishes: Vec<WishSettings>,
+}
+
+/// The wishes that were set by `crawl set`, of a crawl's database.
+pub fn set_wishes<S: Store>(store: &S) -> Result<Vec<WishSettings>, StoreError> {
+    let value = store.get(Tree::Meta, STEERING)?;
+    // What can't be read is reported by those that go by it.
+    Ok(value.and_then(|value| serde_json::from_slice::<Ordered>(&value).ok()).unwrap_or_default().wishes)
+}
 
 impl Wishes {
     /// Reads what the configuration says; `zone` is the zone of those that name none.
@@ -149,22 +186,38 @@ impl Wishes {
         if wishes.len() > MOST {
             return Err(WishError::Many("wishes"));
         }
-        wishes.iter().map(|wish| Wish::read(wish, zone)).collect::<Result<_, _>>().map(Self)
+        let all = wishes.iter().map(|wish| Wish::read(wish, zone)).collect::<Result<_, _>>()?;
+        Ok(Self { all, zone: zone.to_owned() })
+    }
+
+    /// Those of the configuration with the ones that `crawl set` set, in place of such that were set before. What can't be read of these is passed over.
+    #[must_use]
+    pub fn with_set(mut self, set: &[WishSettings]) -> Self {
+        self.all.retain(|wish| !wish.is_set);
+        let zone = self.zone().to_owned();
+        let read = set.iter().filter_map(|wish| Wish::read(wish, &zone).ok());
+        self.all.extend(read.map(|wish| Wish { is_set: true, ..wish }));
+        self
+    }
+
+    /// The zone of those that name none.
+    pub fn zone(&self) -> &str {
+        if self.zone.is_empty() { UTC } else { &self.zone }
     }
 
     /// True if nobody asked for anything.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Those for a host.
     pub fn of<'a>(&'a self, host: &'a str) -> impl Iterator<Item = &'a Wish> {
-        self.0.iter().filter(move |wish| wish.is_for(host))
+        self.all.iter().filter(move |wish| wish.is_for(host))
     }
 
     /// Iterates over all of them.
     pub fn iter(&self) -> impl Iterator<Item = &Wish> {
-        self.0.iter()
+        self.all.iter()
     }
 
     /// Notes what was counted of a host when the days began that wishes limit and that have begun since; true if anything was noted. The day of a
@@ -242,12 +295,7 @@ impl Wish {
         if hosts.len() > MOST {
             return Err(WishError::Many("hosts in a wish"));
         }
-        if hours.is_none()
-            && requests_per_day.is_none()
-            && bytes_per_day.is_none()
-            && delay.is_none()
-            && delays.is_empty()
-        {
+        if wish.asks_for_nothing() {
             return Err(WishError::Nothing);
         }
         if requests_per_day.is_some_and(|most| most < 2) {
@@ -275,6 +323,7 @@ impl Wish {
             delay: delay.unwrap_or_default(),
             delays: delays.iter().map(by_hour).collect::<Result<_, _>>()?,
             reason: page::clean::clean(reason).into_owned(),
+            is_set: false,
         })
     }
 
@@ -413,6 +462,27 @@ mod tests {
         Wish::read(&toml::from_str(toml).unwrap(), UTC)
     }
 
+    fn wishes(all: &[&str]) -> Wishes {
+        let all: Vec<WishSettings> = all.iter().map(|toml| toml::from_str(toml).unwrap()).collect();
+        Wishes::read(&all, UTC).unwrap()
+    }
+
+    #[test]
+    fn what_is_set_later_holds_beside_the_configuration_until_it_is_set_again() {
+        let configured = wishes(&["hosts = ['a.test']\ndelay = '5s'"]);
+        let set = |seconds: &str| -> Vec<WishSettings> {
+            vec![toml::from_str(&format!("hosts = ['a.test']\ndelay = '{seconds}s'")).unwrap()]
+        };
+        let delay = |wishes: &Wishes| wishes.delay("a.test", at("2026-07-01T00:00:00Z")).length.as_secs();
+        let with = configured.with_set(&set("9"));
+        assert_eq!(delay(&with), 9);
+        let with = with.with_set(&set("7"));
+        assert_eq!((delay(&with), with.iter().count()), (7, 2));
+        let with = with.with_set(&set("1"));
+        assert_eq!(delay(&with), 5, "the configuration holds as well");
+        assert_eq!(delay(&with.with_set(&[])), 5);
+    }
+
     #[test]
     fn a_pattern_names_a_host_or_all_below_it() {
         let wish = wish("hosts = ['WWW.a.test', '*.b.test']\nhours = '01:00-02:00'").unwrap();
@@ -455,7 +525,7 @@ mod tests {
     #[test]
     fn requests_and_bytes_of_a_day_are_counted_from_its_beginning_in_the_zone() {
         let toml = "hosts = ['a.test']\nzone = 'Europe/Berlin'\nrequests_per_day = 3\nbytes_per_day = '1KB'";
-        let wishes = Wishes(vec![wish(toml).unwrap()]);
+        let wishes = wishes(&[toml]);
         let mut days = Vec::new();
         let mut wait = |now: &str, counts: (u64, u64)| {
             let now = at(now);
@@ -483,10 +553,10 @@ mod tests {
     #[test]
     fn a_new_day_may_begin_outside_the_hours() {
         let toml = "hosts = ['a.test']\nhours = '08:00-10:00'\nrequests_per_day = 2";
-        let wishes = Wishes(vec![wish(toml).unwrap()]);
+        let wishes = wishes(&[toml]);
         let wait = |now: &str, requests: u64| {
             let days =
-                [DayStart { zone: UTC.to_owned(), day: wishes.0[0].day(at(now)), requests: 0, bytes: 0 }];
+                [DayStart { zone: UTC.to_owned(), day: wishes.all[0].day(at(now)), requests: 0, bytes: 0 }];
             wishes
                 .wait("a.test", &days, at(now), (2 * requests, 0))
                 .map(|wait| (wait.length.as_secs(), wait.why))
@@ -501,7 +571,7 @@ mod tests {
     fn the_longest_delay_of_the_hour_holds() {
         let toml = "hosts = ['a.test']\nzone = 'Europe/Berlin'\ndelay = '5s'\ndelays = { '08:00-18:00' = '30s', '12:00-13:00' = '20s' }";
         let other = "hosts = ['*.test']\ndelay = '10s'";
-        let wishes = Wishes(vec![wish(toml).unwrap(), wish(other).unwrap()]);
+        let wishes = wishes(&[toml, other]);
         for (host, now, seconds) in [
             ("a.test", "2026-07-01T05:59:57Z", 10),
             ("a.test", "2026-07-01T06:00:00Z", 30),

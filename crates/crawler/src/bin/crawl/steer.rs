@@ -11,6 +11,7 @@ use crawler::config::units;
 use crawler::crawl_dir::refuse_links;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::pace::DelayReason;
+use crawler::wishes::{UTC, WishDelay, WishSettings, Wishes};
 use page::clean::clean;
 use page::quantity::{count, size};
 use serde_json::Value;
@@ -84,18 +85,79 @@ delay=DURATION: minimum delay between requests to a host. It can only be longer 
 --delay, and than what the host itself asks for; it applies from the next request on, and across
 `crawl resume`. A delay that was set before can be shortened down to these.
 
+With --reason, or with other keys, it is what the owner of the host asked for, in place of what was
+set for --host before: hours=HH:MM-HH:MM zone=ZONE requests_per_day=NUMBER bytes_per_day=SIZE
+delay=DURATION delay@HH:MM-HH:MM=DURATION. The host may be *.NAME. wish=none ends it. See
+docs/how-to/wishes.md, which also says how to enter it for a crawl that is stopped.
+
 Examples:
   crawl set crawl-data delay=5s
-  crawl set crawl-data delay=2s --host www.example.org")]
+  crawl set crawl-data delay=2s --host www.example.org
+  crawl set crawl-data hours=22:00-06:00 zone=Europe/Berlin requests_per_day=5000 \\
+    --host www.example.org --reason 'mail of the administrator, 2026-11-03'")]
 pub(crate) struct SetArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// What to change: delay=DURATION
-    #[arg(value_name = "KEY=VALUE", value_parser = setting)]
-    setting: Duration,
+    /// What to change
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
+    settings: Vec<(String, String)>,
     /// Only this host
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Who asked for it, when and how
+    #[arg(long, value_name = "TEXT", requires = "host")]
+    reason: Option<String>,
+}
+
+/// Reads `hours=22:00-06:00`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.rsplit_once('=').ok_or("write KEY=VALUE, as in delay=2s")?;
+    let is_known = |key: &str| {
+        let name = key.split('@').next().unwrap_or_default();
+        (key == name || name == "delay") && WISHED.contains(&name)
+    };
+    let (name, hours) = key.split_once('@').map_or((key, None), |(name, hours)| (name, Some(hours)));
+    let name = name.replace('-', "_");
+    let key = hours.map_or_else(|| name.clone(), |hours| format!("{name}@{hours}"));
+    if is_known(&key) {
+        return Ok((key, value.to_owned()));
+    }
+    Err(ONLY_THESE.to_owned())
+}
+
+/// What the owner of a host may ask for, and `wish=none`.
+const WISHED: [&str; 6] = ["hours", "zone", "requests_per_day", "bytes_per_day", "delay", "wish"];
+
+/// Why no other key can be set.
+const ONLY_THESE: &str = "only the delay can be changed while a crawl runs (delay=2s), and what the owner of a host asked for; for other settings, stop the crawl and resume it with them";
+
+/// What the owner of a host asked for.
+fn wish(settings: &[(String, String)], host: &str, reason: Option<&str>) -> Result<WishSettings, String> {
+    let reason = reason.unwrap_or_default().to_owned();
+    let mut wish = WishSettings { hosts: vec![host.to_owned()], reason, ..WishSettings::default() };
+    for (key, value) in settings {
+        let of_value = |error: String| format!("{key}={value}: {error}");
+        let duration = || units::parse_duration(value).map_err(|error| of_value(error.to_string()));
+        match key.as_str() {
+            "hours" => wish.hours = Some(value.clone()),
+            "zone" => wish.zone = Some(value.clone()),
+            "requests_per_day" => {
+                let number = value.parse().map_err(|_| of_value("isn't a number".to_owned()))?;
+                wish.requests_per_day = Some(number);
+            }
+            "bytes_per_day" => {
+                let size = units::parse_size(value).map_err(|error| of_value(error.to_string()))?;
+                wish.bytes_per_day = Some(size);
+            }
+            "delay" => wish.delay = Some(duration()?),
+            "wish" if value == "none" && settings.len() == 1 => {}
+            key => match key.strip_prefix("delay@") {
+                Some(hours) => drop(wish.delays.insert(hours.to_owned(), WishDelay(duration()?))),
+                None => return Err(of_value("write wish=none alone to end what was set".to_owned())),
+            },
+        }
+    }
+    Ok(wish)
 }
 
 /// Reads `delay=2s`.
@@ -144,13 +206,43 @@ pub(crate) fn carry_on(args: &PauseArgs, console: Console) -> anyhow::Result<i32
     steer(&args.dir, args.host.clone(), Steered::Continue, console)
 }
 
-/// Sets a longer delay.
+/// Sets a longer delay, or what the owner of a host asked for.
 pub(crate) fn set(args: &SetArgs, console: Console) -> anyhow::Result<i32> {
-    steer(&args.dir, args.host.clone(), Steered::Delay(args.setting), console)
+    let usage = |why: String| Stop::new(exit::USAGE, why);
+    if let ([(key, value)], None) = (&args.settings[..], &args.reason)
+        && key == "delay"
+    {
+        let length = setting(&format!("delay={value}")).map_err(usage)?;
+        return steer(&args.dir, args.host.clone(), Steered::Delay(length), console);
+    }
+    let Some(host) = &args.host else {
+        return Err(usage("what an owner asked for is about a host: add --host HOST".to_owned()).into());
+    };
+    let wish = wish(&args.settings, host, args.reason.as_deref()).map_err(usage)?;
+    if !wish.asks_for_nothing() {
+        let zone = wish.zone.as_deref().unwrap_or(UTC);
+        Wishes::read(std::slice::from_ref(&wish), zone).map_err(|error| usage(error.to_string()))?;
+    }
+    order(&args.dir, Order::Wish(serde_json::to_string(&wish)?), console, |dir| {
+        format!(
+            "{}; for a crawl that is stopped, add the wish to pace.wishes in {}",
+            not_running(dir),
+            path_text(&dir.join("crawl.toml"))
+        )
+    })
 }
 
 fn steer(dir: &Path, host: Option<String>, change: Steered, console: Console) -> anyhow::Result<i32> {
-    match give(dir, Order::Steer { host, change }, false)? {
+    order(dir, Order::Steer { host, change }, console, not_running)
+}
+
+fn order(
+    dir: &Path,
+    order: Order,
+    console: Console,
+    not_running: impl Fn(&Path) -> String,
+) -> anyhow::Result<i32> {
+    match give(dir, order, false)? {
         Some(what) => {
             console.note(&what);
             Ok(exit::COMPLETE)
@@ -278,6 +370,43 @@ mod tests {
             [("delay=2", "isn't a duration"), ("max_pages=3", "only the delay"), ("delay", "only")]
         {
             assert!(setting(text).unwrap_err().contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_an_owner_asked_for_is_set_by_its_parts() {
+        let parts =
+            |texts: &[&str]| -> Result<Vec<_>, String> { texts.iter().map(|text| pair(text)).collect() };
+        let all = [
+            "hours=22:00-06:00",
+            "zone=Europe/Berlin",
+            "requests-per-day=5",
+            "bytes_per_day=1MB",
+            "delay=5s",
+            "delay@08:00-18:00=30s",
+        ];
+        let expected = WishSettings {
+            hosts: vec!["a.test".to_owned()],
+            hours: Some("22:00-06:00".to_owned()),
+            zone: Some("Europe/Berlin".to_owned()),
+            requests_per_day: Some(5),
+            bytes_per_day: Some(1_000_000),
+            delay: Some(Duration::from_secs(5)),
+            delays: [("08:00-18:00".to_owned(), WishDelay(Duration::from_secs(30)))].into(),
+            reason: "mail".to_owned(),
+        };
+        assert_eq!(wish(&parts(&all).unwrap(), "a.test", Some("mail")), Ok(expected));
+        assert!(wish(&parts(&["wish=none"]).unwrap(), "a.test", None).unwrap().asks_for_nothing());
+        for texts in [&["max_pages=3"][..], &["hours@1=2"], &["hours"]] {
+            assert!(parts(texts).is_err(), "{texts:?}");
+        }
+        for texts in [
+            &["wish=none", "delay=1s"][..],
+            &["wish=all"],
+            &["requests_per_day=x"],
+            &["delay@1=x", "zone=UTC"],
+        ] {
+            assert!(wish(&parts(texts).unwrap(), "a.test", None).is_err(), "{texts:?}");
         }
     }
 

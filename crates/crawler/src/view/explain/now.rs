@@ -20,7 +20,7 @@ use crate::record::{
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
-use crate::wishes::Wishes;
+use crate::wishes::{Wishes, set_wishes};
 use page::clean::clean;
 use page::url::CrawlUrl;
 
@@ -159,6 +159,13 @@ impl View {
         }
         let dir = self.dir()?;
         read_own(&dir.settings(), dir.root()).ok()
+    }
+
+    /// What owners of hosts asked for, by the settings of the last run and by `crawl set`.
+    pub(crate) fn wishes(&self) -> Wishes {
+        let pace = self.crawl_settings().unwrap_or_default().pace;
+        let set = set_wishes(self.store()).unwrap_or_default();
+        Wishes::read(&pace.wishes, &pace.zone).unwrap_or_default().with_set(&set)
     }
 
     fn last_settings(&self) -> Result<Option<Settings>, ViewError> {
@@ -321,10 +328,7 @@ impl View {
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {
         let Some(id) = self.id_of(url.host())? else { return Ok(None) };
         let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
-        let wish = || {
-            let pace = self.crawl_settings()?.pace;
-            Wishes::read(&pace.wishes, &pace.zone).ok()?.awaited(&record.host, record.wait_reason)
-        };
+        let wish = || self.wishes().awaited(&record.host, record.wait_reason);
         Ok(Some(HostNow {
             wish: record.wait_reason.is_wish().then(wish).flatten(),
             queued: record.queued(),
