@@ -144,6 +144,13 @@ fn a_wish_can_be_set_while_the_crawl_runs_and_outlasts_it() {
     scene.look("audit", &[]).expect(0);
     let stopped = scene.look("set", &[&["wish=none"][..], &host].concat());
     assert!(stopped.expect(2).stderr.contains("pace.wishes"), "{stopped}");
+    // A wish for a crawl that is stopped is one of its settings.
+    scene.look("set", &[&["requests_per_day=100"][..], &host].concat()).expect(0);
+    scene.resume().args(scene.server.resolve()).run().expect(13);
+    assert_eq!(count(&scene, "free.test"), before);
+    let report = scene.look("report", &["--json"]).expect(0).json().remove(0);
+    assert_eq!(report["wishes"].as_array().map(Vec::len), Some(2), "{}", report["wishes"]);
+    scene.look("audit", &[]).expect(0);
 }
 
 fn explain(scene: &Scene, url: &str) -> String {

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use clap::Args;
 use crawler::config::units;
-use crawler::crawl_dir::refuse_links;
+use crawler::crawl_dir::{CrawlDir, DirError, refuse_links};
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::pace::DelayReason;
 use crawler::wishes::{UTC, WishDelay, WishSettings, Wishes};
 use page::clean::clean;
 use page::quantity::{count, size};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::{self, Stop};
@@ -87,8 +88,8 @@ delay=DURATION: minimum delay between requests to a host. It can only be longer 
 
 With --reason, or with other keys, it is what the owner of the host asked for, in place of what was
 set for --host before: hours=HH:MM-HH:MM zone=ZONE requests_per_day=NUMBER bytes_per_day=SIZE
-delay=DURATION delay@HH:MM-HH:MM=DURATION. The host may be *.NAME. wish=none ends it. See
-docs/how-to/wishes.md, which also says how to enter it for a crawl that is stopped.
+delay=DURATION delay@HH:MM-HH:MM=DURATION. The host may be *.NAME. wish=none ends it. For a
+crawl that is stopped the wish is added to its crawl.toml. See docs/how-to/wishes.md.
 
 Examples:
   crawl set crawl-data delay=5s
@@ -223,26 +224,62 @@ pub(crate) fn set(args: &SetArgs, console: Console) -> anyhow::Result<i32> {
         let zone = wish.zone.as_deref().unwrap_or(UTC);
         Wishes::read(std::slice::from_ref(&wish), zone).map_err(|error| usage(error.to_string()))?;
     }
-    order(&args.dir, Order::Wish(serde_json::to_string(&wish)?), console, |dir| {
-        format!(
-            "{}; for a crawl that is stopped, add the wish to pace.wishes in {}",
-            not_running(dir),
-            path_text(&dir.join("crawl.toml"))
-        )
-    })
+    let dir = path_text(&args.dir);
+    match give(&args.dir, Order::Wish(serde_json::to_string(&wish)?), false)? {
+        Some(what) => console.note(&what),
+        None if wish.asks_for_nothing() => {
+            let why = format!("no crawl runs in {dir}: take the wish out of pace.wishes in its crawl.toml");
+            return Err(usage(why).into());
+        }
+        None => {
+            enter(&args.dir, &wish)?;
+            console
+                .note(&format!("added to pace.wishes in the crawl.toml of {dir}, for `crawl resume {dir}`"));
+        }
+    }
+    Ok(exit::COMPLETE)
+}
+
+/// Enters a wish in the settings of a crawl that is stopped.
+fn enter(dir: &Path, wish: &WishSettings) -> anyhow::Result<()> {
+    let storage = |error: &DirError| Stop::new(exit::STORAGE, crawler::causes::with_causes(error));
+    let held = CrawlDir::open_to_continue(dir).map_err(|error| storage(&error))?;
+    let path = held.settings();
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Stop::new(exit::STORAGE, format!("can't read {}: {error}", path_text(&path))))?;
+    let entered = with_wish(&text, wish).ok_or_else(|| {
+        let why = format!(
+            "{} doesn't have its wishes in sections [[pace.wishes]]: add this one there",
+            path_text(&path)
+        );
+        Stop::new(exit::USAGE, why)
+    })?;
+    Ok(held.write_settings(&entered).map_err(|error| storage(&error))?)
+}
+
+/// The text of settings with one more section `[[pace.wishes]]` at its end; none where they have their wishes in another form.
+fn with_wish(text: &str, wish: &WishSettings) -> Option<String> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        pace: Pace<'a>,
+    }
+    #[derive(Serialize)]
+    struct Pace<'a> {
+        wishes: [&'a WishSettings; 1],
+    }
+    let section = toml::to_string(&Whole { pace: Pace { wishes: [wish] } }).ok()?;
+    let count = |text: &str| {
+        let whole: toml::Table = toml::from_str(text).ok()?;
+        Some(whole.get("pace").and_then(|pace| pace.get("wishes")?.as_array()).map_or(0, Vec::len))
+    };
+    // No section may follow an empty list.
+    let others: Vec<&str> = text.lines().filter(|line| line.trim() != "wishes = []").collect();
+    let entered = format!("{}\n\n{section}", others.join("\n"));
+    (count(&entered)? == count(text)? + 1).then_some(entered)
 }
 
 fn steer(dir: &Path, host: Option<String>, change: Steered, console: Console) -> anyhow::Result<i32> {
-    order(dir, Order::Steer { host, change }, console, not_running)
-}
-
-fn order(
-    dir: &Path,
-    order: Order,
-    console: Console,
-    not_running: impl Fn(&Path) -> String,
-) -> anyhow::Result<i32> {
-    match give(dir, order, false)? {
+    match give(dir, Order::Steer { host, change }, false)? {
         Some(what) => {
             console.note(&what);
             Ok(exit::COMPLETE)
@@ -407,6 +444,30 @@ mod tests {
             &["delay@1=x", "zone=UTC"],
         ] {
             assert!(wish(&parts(texts).unwrap(), "a.test", None).is_err(), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_wish_for_a_crawl_that_is_stopped_is_a_section_of_its_settings() {
+        let wish = WishSettings {
+            hosts: vec!["a.test".to_owned()],
+            hours: Some("22:00-06:00".to_owned()),
+            delays: [("08:00-18:00".to_owned(), WishDelay(Duration::from_secs(30)))].into(),
+            ..WishSettings::default()
+        };
+        let wishes = |text: &str| -> Vec<WishSettings> {
+            let whole: toml::Table = toml::from_str(text).unwrap();
+            whole["pace"]["wishes"].clone().try_into().unwrap()
+        };
+        let text = "[pace]\n# Comments stay.\ndelay = \"1s\"\nwishes = []\n\n[scope]\nmode = \"host\"\n";
+        let once = with_wish(text, &wish).unwrap();
+        assert_eq!(wishes(&once), [wish.clone()]);
+        assert!(once.starts_with("[pace]\n# Comments stay.\ndelay = \"1s\"\n\n[scope]"), "{once}");
+        let twice = with_wish(&once, &wish).unwrap();
+        assert_eq!(wishes(&twice), [wish.clone(), wish.clone()]);
+        assert_eq!(wishes(&with_wish("", &wish).unwrap()), [wish.clone()]);
+        for text in ["[pace]\nwishes = [{ hosts = [\"a.test\"], hours = \"01:00-02:00\" }]\n", "[pace"] {
+            assert_eq!(with_wish(text, &wish), None, "{text}");
         }
     }
 
