@@ -63,6 +63,7 @@ pub mod wacz;
 pub mod wall;
 pub mod wanted;
 pub mod warc;
+pub mod wishes;
 
 #[cfg(test)]
 mod documents_tests;

@@ -48,11 +48,17 @@ pub enum DelayReason {
     Wall,
     /// Another host of its group is asked, or was just now.
     SharedGroup,
+    /// Outside the hours of a wish.
+    WishHours,
+    /// The requests or bytes of a day of a wish are used up.
+    WishDay,
+    /// The delay of a wish.
+    WishDelay,
 }
 
 impl DelayReason {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Configured,
         Self::CrawlDelay,
         Self::RequestRate,
@@ -71,6 +77,9 @@ impl DelayReason {
         Self::Paused,
         Self::Wall,
         Self::SharedGroup,
+        Self::WishHours,
+        Self::WishDay,
+        Self::WishDelay,
     ];
 
     /// The one of this name.
@@ -99,6 +108,9 @@ impl DelayReason {
             Self::Paused => "paused by operator",
             Self::Wall => "wall",
             Self::SharedGroup => "shared group",
+            Self::WishHours => "wish hours",
+            Self::WishDay => "wish day",
+            Self::WishDelay => "wish delay",
         }
     }
 
@@ -123,6 +135,9 @@ impl DelayReason {
             Self::Paused => "`crawl continue`",
             Self::Wall => "a pause after challenges or refusals",
             Self::SharedGroup => "another host of their group",
+            Self::WishHours => "the hours of a wish",
+            Self::WishDay => "the next day of a wish",
+            Self::WishDelay => "the delay of a wish",
         }
     }
 
@@ -143,8 +158,19 @@ impl DelayReason {
     pub fn is_pause(self) -> bool {
         matches!(
             self,
-            Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable | Self::Wall
+            Self::RetryAfter
+                | Self::BackOff
+                | Self::VisitTime
+                | Self::RobotsUnreachable
+                | Self::Wall
+                | Self::WishHours
+                | Self::WishDay
         )
+    }
+
+    /// True for what a host waits for by a wish: looked at again when a process begins, since the wishes may be others.
+    pub fn is_wish(self) -> bool {
+        matches!(self, Self::WishHours | Self::WishDay | Self::WishDelay)
     }
 }
 

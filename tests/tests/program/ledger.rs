@@ -191,6 +191,46 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
 }
 
 #[test]
+fn what_responses_say_of_caches_is_recorded_and_the_owner_told() {
+    let front =
+        "<a href=/hit>h</a><a href=/miss>m</a><a href=/both>b</a><a href=/hidden>n</a><a href=/gone>g</a>";
+    let miss = Answer::html("m").header("cf-cache-status", "DYNAMIC").header("Age", "0");
+    let both = Answer::html("b").header("X-Cache", "MISS").header("X-Cache", "Hit from cloudfront");
+    let hidden =
+        Answer::html("<meta name=robots content=noindex>n").header("Server-Timing", "cache;desc=miss");
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html(front))
+        .page("a.test", "/hit", Answer::html("h").header("Age", "77").header("Server-Timing", "db;dur=3"))
+        .page("a.test", "/miss", miss)
+        .page("a.test", "/both", both)
+        .page("a.test", "/hidden", hidden)
+        .page("a.test", "/gone", Answer::status(404).header("Cache-Status", "Edge; fwd=uri-miss"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let mut rows: Vec<_> = scene.table("pages").iter().map(caching).collect();
+    rows.sort_by_key(ToString::to_string);
+    let line = |name: &str, value: &str| serde_json::json!({"name": name, "value": value});
+    let expected = [
+        serde_json::json!(["/", null, null, []]),
+        serde_json::json!(["/both", true, null, [line("x-cache", "MISS, Hit from cloudfront")]]),
+        serde_json::json!(["/gone", false, null, [line("cache-status", "Edge; fwd=uri-miss")]]),
+        serde_json::json!(["/hidden", false, null, []]),
+        serde_json::json!(["/hit", true, 77, [line("server-timing", "db;dur=3")]]),
+        serde_json::json!(["/miss", false, 0, [line("cf-cache-status", "DYNAMIC")]]),
+    ];
+    assert_eq!(rows, expected);
+    let report = scene.look("report", &["--host", "a.test", "--json"]).expect(0).json().remove(0);
+    assert_eq!(report["answered_by"], serde_json::json!({"cache": 2, "site": 3, "unknown": 1}));
+    let text = scene.look("report", &["--host", "a.test"]).expect(0).stdout.clone();
+    assert!(text.contains("a cache gave 2 and the site itself 3 (60% of these)"), "{text}");
+}
+
+fn caching(row: &Value) -> Value {
+    let path = row["url"].as_str().and_then(|url| url.strip_prefix("http://a.test"));
+    serde_json::json!([path, row["from_cache"], row["age"], row["cache_headers"]])
+}
+
+#[test]
 fn the_report_of_a_crawl_has_the_figures_of_its_tables() {
     let scene = Scene::new(sites());
     scene.crawl().run().expect(0);

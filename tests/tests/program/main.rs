@@ -51,4 +51,5 @@ mod surface;
 mod traps;
 mod walls;
 mod warc_grammar;
+mod wishes;
 mod withdrawal;

@@ -21,3 +21,4 @@ mod spaces;
 mod statements;
 mod steps;
 mod tools;
+mod wishes;

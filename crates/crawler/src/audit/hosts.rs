@@ -4,6 +4,8 @@ use super::operator::Operator;
 use super::pace::Pace;
 use super::requests::{Asked, Entry, Read};
 use super::robots_txt::RobotsTxt;
+use super::settings::Run;
+use super::wishes::Wishes;
 use super::{AuditError, AuditRules, Check, pace};
 use crate::record::{DeadOwner, RepairRecord};
 use crate::store::Store;
@@ -17,12 +19,13 @@ pub(super) fn judge<S: Store>(
     store: &S,
     read: Read,
     rules: &AuditRules,
-    repair: Option<&RepairRecord>,
+    (runs, repair): (&[Run], Option<&RepairRecord>),
 ) -> Result<Vec<Check>, AuditError> {
     let Read { log, hosts, groups, .. } = read;
     let mut pace = Pace::new(&log, rules);
     let mut robots = RobotsTxt::new(store, &log, rules, repair);
     let mut operator = Operator::new(&log);
+    let mut wishes = Wishes::new(&log, runs);
     let mut host: Option<String> = None;
     let mut before: Option<Box<Asked>> = None;
     for entry in hosts {
@@ -32,12 +35,14 @@ pub(super) fn judge<S: Store>(
             pace.begin();
             robots.begin();
             operator.begin();
+            wishes.begin();
         }
         match entry {
             Entry::WillPause => pace.will_pause(),
             Entry::Request(asked) => {
                 pace.take(before.as_deref(), &asked)?;
                 operator.take(&name, before.as_deref(), &asked);
+                wishes.take(&name, before.as_deref(), &asked);
                 robots.take(&name, before.as_deref(), &asked)?;
                 before = Some(asked);
             }
@@ -52,6 +57,7 @@ pub(super) fn judge<S: Store>(
     checks.extend(pace::judge_groups(&log, groups)?);
     checks.extend(robots.checks());
     checks.extend(operator.check());
+    checks.push(wishes.check());
     for check in &mut checks {
         check.unjudged.clone_from(&log.silent);
     }

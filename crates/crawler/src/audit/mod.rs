@@ -34,6 +34,7 @@ mod shared;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -435,7 +436,7 @@ fn judge_part(
         checks.extend(judged.checks);
         admitted.take_all(judged.admitted)?;
         step("pace and robots.txt");
-        checks.extend(hosts::judge(store, read, rules, repair)?);
+        checks.extend(hosts::judge(store, read, rules, (runs, repair))?);
         checks.push(access::judge(store, rules)?);
         step("the ledger's chain");
         checks.insert(0, joined(chain)?);

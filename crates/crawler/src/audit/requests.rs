@@ -19,6 +19,7 @@ use crate::ledger;
 use crate::record::{Decided, Decision, Layer, RepairRecord, RequestMade};
 use crate::sorter::{self, SortError, Sorted, Sorter};
 use crate::store::{Store, Tree};
+use crate::wishes::WishSettings;
 use page::url::{CrawlUrl, Origin};
 
 /// A request as the ledger holds it.
@@ -39,6 +40,8 @@ pub(super) struct Asked {
     pub(super) configured: Duration,
     /// The least delay between it and any other request to its group.
     pub(super) of_group: Duration,
+    /// Bytes of the body as sent.
+    pub(super) bytes: u64,
     /// Its position in the ledger.
     pub(super) place: Place,
 }
@@ -74,6 +77,8 @@ pub(super) struct Log {
     answers: Table,
     /// What the user ordered while the crawl ran.
     pub(super) orders: Vec<Given>,
+    /// What owners asked for while it ran: when that was set, and what.
+    pub(super) wishes: Vec<((u32, Duration), WishSettings)>,
 }
 
 /// The log, and its requests host by host and group by group.
@@ -134,6 +139,7 @@ struct Rest {
     robots_of: Option<String>,
     configured: Duration,
     of_group: Duration,
+    bytes: u64,
 }
 
 /// The same of a pause.
@@ -163,6 +169,7 @@ struct Reading {
     /// The same of the runs before, by their numbers from 1.
     before: Vec<(Duration, Rc<RunGroups>)>,
     orders: Vec<Given>,
+    wishes: Vec<((u32, Duration), WishSettings)>,
 }
 
 pub(super) fn read<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Result<Read, AuditError> {
@@ -176,6 +183,7 @@ pub(super) fn read<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Res
         answers: rules.sorter(),
         run: 0,
         orders: Vec::new(),
+        wishes: Vec::new(),
         configured: rules.delay,
         groups: Rc::default(),
         before: Vec::new(),
@@ -194,11 +202,11 @@ pub(super) fn read<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Res
             }
         }
     }
-    let Reading { runs, requests, hosts, of_groups, shared, answers, orders, .. } = reading;
+    let Reading { runs, requests, hosts, of_groups, shared, answers, orders, wishes, .. } = reading;
     let made = totals(store)?.requests;
     let silent =
         (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
-    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders };
+    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders, wishes };
     Ok(Read { log, hosts: Hosts(hosts.sorted()?), groups: Groups(of_groups.sorted()?), shared })
 }
 
@@ -230,6 +238,7 @@ impl Reading {
 
     fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
         self.orders.extend(Given::read(&entry, self.run));
+        self.wishes.extend(wish_set(&entry, self.run));
         let Decision { at, url, host, decision, layer, evidence, .. } = entry;
         let clock = evidence.clock;
         let is_interrupted = decision == Decided::Interrupted;
@@ -286,6 +295,7 @@ impl Reading {
             robots_of,
             configured: self.configured,
             of_group,
+            bytes: request.bytes,
         };
         let group = self.groups.of_request(host, request.address);
         if let Some(group) = &group {
@@ -312,6 +322,13 @@ impl Reading {
     }
 }
 
+/// The wish that an entry says was set, as JSON before the user's id.
+fn wish_set(entry: &Decision, run: u32) -> Option<((u32, Duration), WishSettings)> {
+    let words = entry.evidence.words.as_deref().filter(|_| entry.decision == Decided::WishSet)?;
+    let (wish, _) = words.rsplit_once("; by user ")?;
+    Some(((run, entry.evidence.clock?), serde_json::from_str(wish).ok()?))
+}
+
 fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, AuditError> {
     postcard::to_stdvec(value).map_err(AuditError::record(Tree::Ledger))
 }
@@ -330,7 +347,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
     let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;
     let (from, bytes) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
     let (to, rest) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
-    let Rest { url, gap, gap_reason, is_robots, robots_of, configured, of_group } = unpacked(rest)?;
+    let Rest { url, gap, gap_reason, is_robots, robots_of, configured, of_group, bytes } = unpacked(rest)?;
     let origin = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.origin());
     Ok(Asked {
         // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
@@ -343,6 +360,7 @@ fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
         robots_of: robots_of.as_deref().and_then(origin),
         configured,
         of_group,
+        bytes,
         place: Place::read(place),
         url,
     })

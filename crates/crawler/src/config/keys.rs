@@ -57,6 +57,8 @@ pub const KEYS: &[Key] = &[
     key("pace.max_rate", "max-rate", Kind::Text),
     key("pace.max_bandwidth", "max-bandwidth", Kind::Text),
     toml_only("pace.group", Kind::Tables),
+    toml_only("pace.zone", Kind::Text),
+    toml_only("pace.wishes", Kind::Tables),
     key("robots.dialect", "dialect", Kind::Text),
     toml_only("robots.on_forbidden", Kind::Text),
     toml_only("robots.on_later_denial", Kind::Text),

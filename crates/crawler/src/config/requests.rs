@@ -11,6 +11,7 @@ use super::dns::NameServer;
 use crate::fetch::ResolveRule;
 use crate::host_groups::{GroupBy, HostGroups, HostList};
 use crate::origin_cache::OriginCache;
+use crate::wishes::{self, WishSettings};
 use page::units;
 
 /// How fast we go. Everything here can only be overridden upwards by a site.
@@ -50,6 +51,10 @@ pub struct PaceSettings {
     pub max_bandwidth: Option<u64>,
     /// Hosts that share one slot and one gap by hand, whatever `groups` says. Default: none.
     pub group: Vec<HostList>,
+    /// The zone of wishes that name none. Default: UTC.
+    pub zone: String,
+    /// What owners of hosts asked for. Default: nothing.
+    pub wishes: Vec<WishSettings>,
 }
 
 impl PaceSettings {
@@ -79,6 +84,8 @@ impl Default for PaceSettings {
             max_rate: None,
             max_bandwidth: None,
             group: Vec::new(),
+            zone: wishes::UTC.to_owned(),
+            wishes: Vec::new(),
         }
     }
 }

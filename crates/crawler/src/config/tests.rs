@@ -1,5 +1,6 @@
 //! Tests of the module as a whole.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::costly::{Class, Mode};
 use crate::seeds::BadLine;
+use crate::wishes::{WishDelay, WishSettings};
 
 fn with_file(text: &str) -> Result<Loaded, ConfigError> {
     load_all(&CliOverrides::default(), &[], Some(text))
@@ -327,6 +329,33 @@ fn the_polite_file_holds_every_key_with_its_default() {
 }
 
 #[test]
+fn a_wish_is_read_and_one_that_can_not_be_meant_is_refused() {
+    let text = "[pace]\nzone = \"Europe/Berlin\"\n[[pace.wishes]]\nhosts = [\"*.a.test\"]\nhours = \"22:00-06:00\"\n\
+                requests_per_day = 5000\nbytes_per_day = \"1GB\"\ndelay = \"5s\"\ndelays = { \"08:00-18:00\" = \"30s\" }\nreason = \"mail\"\n";
+    let pace = with_file(text).unwrap().settings.pace;
+    let expected = WishSettings {
+        hosts: vec!["*.a.test".to_owned()],
+        hours: Some("22:00-06:00".to_owned()),
+        zone: None,
+        requests_per_day: Some(5_000),
+        bytes_per_day: Some(1_000_000_000),
+        delay: Some(Duration::from_secs(5)),
+        delays: BTreeMap::from([("08:00-18:00".to_owned(), WishDelay(Duration::from_secs(30)))]),
+        reason: "mail".to_owned(),
+    };
+    assert_eq!((pace.zone.as_str(), pace.wishes), ("Europe/Berlin", vec![expected]));
+    for (text, expected) in [
+        ("[pace]\nzone = \"Berlin\"\n", "c.toml:2: pace.zone: \"Berlin\" isn't a time zone"),
+        ("[[pace.wishes]]\nhosts = [\"a.test\"]\n", "pace.wishes: a wish asks for nothing"),
+        ("[[pace.wishes]]\nhosts = [\"a.test\"]\nhour = \"1\"\n", "unknown field `hour`"),
+        ("[[pace.wishes]]\nhosts = [\"a.test\"]\nhours = \"6-8\"\n", "isn't a range of hours"),
+    ] {
+        let message = message(with_file(text));
+        assert!(message.contains(expected), "{text}: {message}");
+    }
+}
+
+#[test]
 fn every_key_of_the_polite_file_says_why() {
     let text = std::fs::read_to_string(polite()).unwrap();
     let mut before = "";
@@ -391,6 +420,17 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_rate: max_depth.map(|most| f64::from(most.max(1)) / 8.0),
                     max_bandwidth: max_bytes,
                     group: vec![HostList { name: "a".to_owned(), hosts: vec!["*.a.test".to_owned()] }],
+                    zone: "Europe/Berlin".to_owned(),
+                    wishes: vec![WishSettings {
+                        hosts: vec!["*.a.test".to_owned()],
+                        hours: scope.2.then(|| "22:00-06:00".to_owned()),
+                        zone: scope.2.then(|| "UTC".to_owned()),
+                        requests_per_day: max_pages,
+                        bytes_per_day: max_bytes,
+                        delay: Some(pace.0),
+                        delays: BTreeMap::from([("08:00-18:00".to_owned(), WishDelay(pace.1))]),
+                        reason: "mail of 3 November".to_owned(),
+                    }],
                 },
                 robots: RobotsSettings {
                     dialect: Dialect::Strictest,

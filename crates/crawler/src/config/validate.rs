@@ -14,6 +14,7 @@ use crate::costly::CostlyRules;
 use crate::host_groups::{GroupBy, HostGroups};
 use crate::scope::{PATTERN_BYTES, compile_regex, why_no_regex};
 use crate::wanted::TypeGlobs;
+use crate::wishes::{WishError, Wishes};
 use page::extract::read_selector;
 
 /// Longest duration taken; times stay far from the ends of the calendar.
@@ -28,6 +29,7 @@ pub(super) fn validate(
     agent(settings, places, warnings)?;
     numbers(settings, places)?;
     groups(settings, places)?;
+    wishes(settings, places)?;
     consent(settings, places, warnings)?;
     scope(settings, places)?;
     costly(settings, places)?;
@@ -50,6 +52,15 @@ fn agent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>) -
             return Err(places.refuse("agent.aliases", what));
         }
     }
+    Ok(())
+}
+
+fn wishes(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let zone = &settings.pace.zone;
+    if jiff::tz::TimeZone::get(zone).is_err() {
+        return Err(places.refuse("pace.zone", WishError::Zone(zone.clone())));
+    }
+    Wishes::read(&settings.pace.wishes, zone).map_err(|error| places.refuse("pace.wishes", error))?;
     Ok(())
 }
 

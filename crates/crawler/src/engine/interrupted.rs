@@ -31,6 +31,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             let (until, wait) = self.wait_until_over(id, intent.remaining(boot));
             self.group_ends(id, intent.address, intent.remaining(boot));
+            self.frontier.begin_days(id, &self.settings.wishes, intent.started());
             self.frontier.count_interrupted(id, intent.aim.is_robots(), until, wait);
             let made = request(&intent, intent.remaining(boot));
             self.enter_interrupted(&intent, PlainReason::Interrupted, Some(wait), made, 0);

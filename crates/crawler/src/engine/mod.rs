@@ -157,7 +157,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ///
     /// Errors: what the store holds can't be read.
     pub fn open(
-        settings: EngineSettings,
+        mut settings: EngineSettings,
         context: Arc<VisitContext<F, S>>,
         store: &Arc<S>,
         mut scope: Scope,
@@ -217,6 +217,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
         let mut steers = Steers::new(Steering::stored(&**store)?, orders);
+        settings.wishes = settings.wishes.with_set(&steers.now.wishes);
         if let Some(post) = &post {
             steers.accept(crate::post::orders_under_way(&**store, post.part())?, now.mono);
         }

@@ -1,4 +1,5 @@
-//! Whether a host that was leased may be asked: its URL still belongs to the crawl, the user hasn't paused it, and its group is free.
+//! Whether a host that was leased may be asked: its URL still belongs to the crawl, the user hasn't paused it, its owner
+//! has no other wish, and its group is free.
 //!
 //! URLs were queued under the settings of earlier runs: a resumed crawl may have another scope or depth, and asks for nothing outside of
 //! it. What is dropped here is judged again (`rejudge`) when the settings change again.
@@ -10,11 +11,12 @@ use super::costly::Cost;
 use super::turns::Turn;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
-use crate::pace::{Delay, DelayReason};
+use crate::frontier::{HostCounts, Lease, Permit, QueuedUrl, Settlement, Work};
+use crate::pace::{Delay, DelayReason, as_the_site_sees};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
+use crate::wishes::WishedWait;
 use page::clock::Now;
 use page::url::CrawlUrl;
 
@@ -39,6 +41,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Option<(Permit, Use)>, CommitError> {
         let Some(permit) = self.still_in_scope(permit, now)? else { return Ok(None) };
         let Some(permit) = self.unless_steered(permit, now) else { return Ok(None) };
+        let Some(permit) = self.unless_wished(permit, now) else { return Ok(None) };
         let Some(permit) = self.unless_given_up(permit, now) else { return Ok(None) };
         let Some((permit, of)) = self.turn(permit, now) else { return Ok(None) };
         if let Some(why) = self.gates.leased(permit.lease(), of == Use::LookUp, now) {
@@ -135,6 +138,35 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (length, delay) = wait;
         self.put_back(permit, now.mono + length, delay);
         None
+    }
+
+    /// Lets a permit through if the wishes of its host's owner let it be asked now.
+    fn unless_wished(&mut self, permit: Permit, now: Now) -> Option<Permit> {
+        if self.settings.wishes.is_empty() {
+            return Some(permit);
+        }
+        let (id, rested) = (permit.lease().host, permit.lease().rested);
+        let wishes = &self.settings.wishes;
+        self.frontier.begin_days(id, wishes, now.wall);
+        // What a dead owner of the partition had in flight isn't counted yet.
+        let HostCounts { requests, bytes, .. } = self.frontier.state(id).counts;
+        let counts = (requests.saturating_add(self.takeover.uncounted(now)), bytes);
+        let host = self.frontier.name(id);
+        if let Some(wait) = wishes.wait(host, self.frontier.days(id), now.wall, counts) {
+            let WishedWait { length, why, words } = wait;
+            let until = now.wall.saturating_add(jiff::SignedDuration::try_from(length).unwrap_or_default());
+            let until = until.map_or_else(|_| String::new(), |until| format!("until {until:.0}: "));
+            self.decided(permit.lease(), now, Decided::Paused, Layer::Pace, why, format!("{until}{words}"));
+            self.put_back(permit, now.mono + length, Delay { length, why });
+            return None;
+        }
+        let delay = wishes.delay(host, now.wall);
+        let remaining = as_the_site_sees(delay.length).saturating_sub(rested.unwrap_or(Duration::MAX));
+        if !remaining.is_zero() {
+            self.put_back(permit, now.mono + remaining, delay);
+            return None;
+        }
+        Some(permit)
     }
 
     /// Lets a permit through if its host's group is free, or its address isn't known yet.

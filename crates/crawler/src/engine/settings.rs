@@ -8,6 +8,7 @@ use crate::frontier::FrontierLimits;
 use crate::host_groups::HostGroups;
 use crate::pace::PaceRules;
 use crate::record::RunSettings;
+use crate::wishes::Wishes;
 use page::sitemap::SitemapLimits;
 
 /// The settings of the engine.
@@ -16,6 +17,8 @@ use page::sitemap::SitemapLimits;
 pub struct EngineSettings {
     /// Gaps.
     pub pace: PaceRules,
+    /// What owners of hosts asked for.
+    pub wishes: Wishes,
     /// Requests in flight over all hosts.
     pub concurrency: usize,
     /// Which hosts share one slot and one gap.

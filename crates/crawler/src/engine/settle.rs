@@ -134,7 +134,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let never_known = matches!(outcome.event, Event::NeverKnown(..));
         let queued = || self.frontier.queued_of(lease.host);
         let stands_aside = is_page && never_known && self.judge.asides.stands_aside(lease, queued());
-        let own_delay = self.steers.delay(self.frontier.name(lease.host));
+        let host = self.frontier.name(lease.host);
+        let own = Delay { length: self.steers.delay(host), why: DelayReason::Operator };
+        let own_delay = own.or_longer(self.settings.wishes.delay(host, now.wall));
         Ok(Facts {
             now,
             jitter: self.judge.jitter.draw(),

@@ -19,11 +19,13 @@ use crate::pace::{Delay, DelayReason, as_the_site_sees};
 use crate::post::SteerOrder;
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, Tree};
+use crate::wishes::{MOST, STEERING, WishSettings, Wishes};
+use page::clean::clean;
 use page::clock::Now;
 use page::units::format_duration;
 
 /// Key in tree `meta`.
-pub(crate) const KEY: &[u8] = b"steering";
+pub(crate) const KEY: &[u8] = STEERING;
 
 /// Hosts that may be paused or slowed down one by one.
 const HOSTS: usize = 10_000;
@@ -47,6 +49,9 @@ pub struct Steering {
     pub delay_ms: u64,
     /// What holds for single hosts.
     pub hosts: BTreeMap<String, HostSteering>,
+    /// What owners of hosts asked for while the crawl ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wishes: Vec<WishSettings>,
 }
 
 /// What the user changed for one host.
@@ -93,19 +98,31 @@ impl Steering {
         self.hosts.retain(|_, host| *host != HostSteering::default());
     }
 
+    /// Has a wish hold in place of the one for the same hosts; one that asks for nothing ends that.
+    fn wish(&mut self, wish: WishSettings) {
+        self.wishes.retain(|other| other.hosts != wish.hosts);
+        if !wish.asks_for_nothing() {
+            self.wishes.push(wish);
+        }
+    }
+
     /// Adds what holds in another part of the crawl.
     #[cfg(feature = "cluster")]
     pub(crate) fn add(&mut self, other: Self) {
         self.paused |= other.paused;
         self.delay_ms = self.delay_ms.max(other.delay_ms);
         self.hosts.extend(other.hosts);
+        for wish in other.wishes {
+            self.wish(wish);
+        }
     }
 
     /// What of it holds where there are only these hosts.
     #[cfg(feature = "cluster")]
     pub(crate) fn of_hosts(&self, is_there: impl Fn(&str) -> bool) -> Self {
         let there = self.hosts.iter().filter(|(name, _)| is_there(name));
-        Self { hosts: there.map(|(name, host)| (name.clone(), *host)).collect(), ..*self }
+        let hosts = there.map(|(name, host)| (name.clone(), *host)).collect();
+        Self { paused: self.paused, delay_ms: self.delay_ms, hosts, wishes: self.wishes.clone() }
     }
 
     fn changes_nothing(&self) -> bool {
@@ -228,6 +245,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Some(refused) => Answer::Refused(refused),
                 None => Answer::Done(self.carry_out_order(host.as_deref(), change, Some(user))?),
             },
+            Order::Wish(wish) => self.set_wish(&wish, user)?,
             Order::Stop { now } => {
                 let how = if now { "at once" } else { "after the requests in flight" };
                 self.enter_order(Decided::StopAsked, Layer::Stop, "", how, user);
@@ -238,6 +256,43 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // Whoever asked may be gone.
         drop(reply.send(answer));
         Ok(())
+    }
+
+    /// Has a wish hold from now on, and in later runs.
+    fn set_wish(&mut self, text: &str, user: u32) -> Result<Answer, CommitError> {
+        let refused = |why: String| Ok(Answer::Refused(why));
+        let wish: WishSettings = match serde_json::from_str(text) {
+            Ok(wish) => wish,
+            Err(error) => return refused(error.to_string()),
+        };
+        let known = self.steers.now.wishes.iter().any(|other| other.hosts == wish.hosts);
+        let hosts = clean(&wish.hosts.join(", ")).into_owned();
+        let words = if wish.asks_for_nothing() {
+            if !known {
+                return refused(format!("no wish was set for {hosts}"));
+            }
+            format!("the wish that was set for {hosts} is over")
+        } else {
+            if !known && self.steers.now.wishes.len() >= MOST {
+                return refused(format!("{MOST} wishes are set already"));
+            }
+            match Wishes::read(std::slice::from_ref(&wish), self.settings.wishes.zone()) {
+                Ok(read) => {
+                    let words: Vec<String> = read.iter().map(|wish| wish.in_words()).collect();
+                    format!("{hosts}: {}", words.join("; "))
+                }
+                Err(error) => return refused(error.to_string()),
+            }
+        };
+        let host = Some(&wish.hosts).and_then(|hosts| hosts.first()).filter(|_| wish.hosts.len() == 1);
+        let host = host.cloned().unwrap_or_default();
+        self.steers.now.wish(wish);
+        self.settings.wishes = std::mem::take(&mut self.settings.wishes).with_set(&self.steers.now.wishes);
+        let value = serde_json::to_vec(&self.steers.now)?;
+        self.frontier.put(Tree::Meta, KEY.to_vec(), value);
+        self.enter_order_with(Decided::WishSet, Layer::Pace, &host, Evidence::default(), text, user);
+        self.flush_soon();
+        Ok(Answer::Done(words))
     }
 
     /// Carries out an order that came as a letter. Who gave it doesn't wait for an answer, and the host may not be known yet: what can't be carried

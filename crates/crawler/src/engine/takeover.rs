@@ -47,6 +47,13 @@ impl Takeover {
         let at_work = Duration::try_from(longest.duration_since(now.wall)).unwrap_or_default().min(timeout);
         Ok(Self { worker: Some(worker), died, at_work })
     }
+
+    /// How many requests of this day a host may have had that aren't counted yet: one of each owner that died in the last two days.
+    pub(super) fn uncounted(&self, now: Now) -> u64 {
+        let day = jiff::SignedDuration::from_hours(48);
+        let is_late = |died: &&DeadOwner| died.until.saturating_add(day).is_ok_and(|end| end > now.wall);
+        self.died.iter().filter(is_late).count() as u64
+    }
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -80,6 +87,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             for intent in missing {
                 let id = self.frontier.host_id(&intent.host)?;
                 let no_wait = Delay { length: Duration::ZERO, why: DelayReason::Restart };
+                self.frontier.begin_days(id, &self.settings.wishes, intent.started());
                 self.frontier.count_interrupted(id, intent.aim.is_robots(), Duration::ZERO, no_wait);
                 let earlier = self.totals.runs.saturating_sub(intent.run);
                 self.enter_interrupted(

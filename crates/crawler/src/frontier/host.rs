@@ -18,6 +18,7 @@ use crate::encoded::json;
 use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
+use crate::wishes::DayStart;
 use page::clock::{Boot, Now};
 use page::ids::HopId;
 use page::url::{CrawlUrl, Fingerprint, Origin};
@@ -94,6 +95,10 @@ pub struct HostRecord {
     /// Ends of the queue of costly pages. Stored as that of resources.
     #[serde(skip)]
     pub costly: QueueEnds,
+    /// What was counted of it when the days began that wishes limit. Not in the form that blocks of idle hosts hold, which have them behind the
+    /// hosts.
+    #[serde(skip)]
+    pub days: Vec<DayStart>,
 }
 
 /// A host's record as tree `hosts` holds it: JSON without what is zero, empty or none. A commit writes one for each host that was asked, and
@@ -134,6 +139,8 @@ struct InTree {
     resources: QueueEnds,
     #[serde(default, skip_serializing_if = "is_default")]
     costly: QueueEnds,
+    #[serde(default, skip_serializing_if = "is_default")]
+    days: Vec<DayStart>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -199,6 +206,8 @@ pub(crate) struct Host {
     /// The walls that it sent of late.
     pub(crate) walls: Streak,
     pub(crate) counts: HostCounts,
+    /// See [`HostRecord::days`].
+    pub(crate) days: Vec<DayStart>,
     pub(crate) robots_status: Option<Box<str>>,
     pub(crate) parked: Option<Box<str>>,
     /// Visits wait for a robots.txt that another host gives; robots fetches go on.
@@ -263,6 +272,7 @@ impl Host {
             pace: HostPace::default(),
             walls: Streak::default(),
             counts: HostCounts::default(),
+            days: Vec::new(),
             robots_status: None,
             parked: None,
             held: false,
@@ -297,8 +307,9 @@ impl Host {
             None => Duration::try_from(record.next_at.duration_since(now.wall)).unwrap_or_default(),
         };
         let left = left.min(Duration::from_millis(record.wait_ms));
-        // Whoever was asked at its address, or of its group, isn't any more.
-        let left = if record.wait_reason.is_shared() { Duration::ZERO } else { left };
+        // Whoever was asked at its address, or of its group, isn't any more, and the wishes of this process may be others.
+        let is_over = record.wait_reason.is_shared() || record.wait_reason.is_wish();
+        let left = if is_over { Duration::ZERO } else { left };
         host.wait = Delay { length: left, why: record.wait_reason };
         if record.counts.requests > 0 {
             host.wait = host.wait.or_longer(Delay { length: gap.length, why: DelayReason::Restart });
@@ -308,6 +319,7 @@ impl Host {
         host.walls = record.walls.clone();
         host.walls.next_run();
         host.counts = record.counts;
+        host.days.clone_from(&record.days);
         host.robots_status = record.robots_status.as_deref().map(Into::into);
         host.class = Arc::new(record.address_class.map_or_else(OnceLock::new, OnceLock::from));
         // A wait that started over has to be recorded with the clock that it runs on now, or it would start over with each process.
@@ -343,6 +355,7 @@ impl Host {
             address_class: self.class.get().copied(),
             resources: self.queues[Priority::Resource as usize].ends(),
             costly: self.queues[Priority::Costly as usize].ends(),
+            days: self.days.clone(),
         }
     }
 

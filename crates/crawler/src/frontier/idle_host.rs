@@ -13,6 +13,7 @@ use super::seen::Seen;
 use crate::pace::Delay;
 use crate::store::{StoreError, Tree};
 use crate::trap::Groups;
+use crate::wishes::DayStart;
 use page::clock::{Boot, Now};
 use page::ids::HostId;
 use walls::Streak;
@@ -66,11 +67,19 @@ impl IdleQueue {
     }
 }
 
-/// The walls that a host of a block sent of late; only of those that did. They follow the resources, and costly pages follow them.
+/// The walls that a host of a block sent of late; only of those that did. They follow the resources, and costly
+/// pages follow them.
 #[derive(Serialize, Deserialize)]
 struct IdleWalls {
     id: u32,
     walls: Streak,
+}
+
+/// The days of a host of a block that wishes limit; only of those that have any. They follow costly pages.
+#[derive(Serialize, Deserialize)]
+struct IdleDays {
+    id: u32,
+    days: Vec<DayStart>,
 }
 
 /// The number of the block that holds a host.
@@ -83,33 +92,36 @@ pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
     let bad = |error| form(Tree::IdleHosts, error);
     let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, error))?;
     let (mut hosts, rest) = postcard::take_from_bytes::<Vec<IdleHost>>(&plain).map_err(bad)?;
-    if !rest.is_empty() {
-        let (resources, rest) = postcard::take_from_bytes::<Vec<IdleQueue>>(rest).map_err(bad)?;
-        for IdleQueue { id, ends, urls } in resources {
-            if let Some(host) = host_of(&mut hosts, id) {
-                (host.record.resources, host.resources) = (ends, urls);
-            }
+    let (resources, rest) = list(rest).map_err(bad)?;
+    for IdleQueue { id, ends, urls } in resources {
+        if let Some(host) = host_of(&mut hosts, id) {
+            (host.record.resources, host.resources) = (ends, urls);
         }
-        let (walls, rest) = match rest {
-            [] => (Vec::new(), rest),
-            rest => postcard::take_from_bytes::<Vec<IdleWalls>>(rest).map_err(bad)?,
-        };
-        for IdleWalls { id, walls } in walls {
-            if let Some(host) = host_of(&mut hosts, id) {
-                host.record.walls = walls;
-            }
+    }
+    let (walls, rest) = list(rest).map_err(bad)?;
+    for IdleWalls { id, walls } in walls {
+        if let Some(host) = host_of(&mut hosts, id) {
+            host.record.walls = walls;
         }
-        let costly = match rest {
-            [] => Vec::new(),
-            rest => postcard::from_bytes::<Vec<IdleQueue>>(rest).map_err(bad)?,
-        };
-        for IdleQueue { id, ends, urls } in costly {
-            if let Some(host) = host_of(&mut hosts, id) {
-                (host.record.costly, host.costly) = (ends, urls);
-            }
+    }
+    let (costly, rest) = list(rest).map_err(bad)?;
+    for IdleQueue { id, ends, urls } in costly {
+        if let Some(host) = host_of(&mut hosts, id) {
+            (host.record.costly, host.costly) = (ends, urls);
+        }
+    }
+    let (days, _) = list(rest).map_err(bad)?;
+    for IdleDays { id, days } in days {
+        if let Some(host) = host_of(&mut hosts, id) {
+            host.record.days = days;
         }
     }
     Ok(hosts)
+}
+
+/// Reads the next list behind the hosts, and what follows it; an empty one behind the last that was written.
+fn list<'a, T: Deserialize<'a>>(rest: &'a [u8]) -> Result<(Vec<T>, &'a [u8]), postcard::Error> {
+    if rest.is_empty() { Ok((Vec::new(), rest)) } else { postcard::take_from_bytes(rest) }
 }
 
 fn host_of(hosts: &mut [IdleHost], id: u32) -> Option<&mut IdleHost> {
@@ -124,16 +136,20 @@ pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
     let walls: Vec<_> =
         with_walls.map(|host| IdleWalls { id: host.id, walls: host.record.walls.clone() }).collect();
     let costly = IdleQueue::of_each(hosts, |host| (host.record.costly, &host.costly));
+    let with_days = hosts.iter().filter(|host| !host.record.days.is_empty());
+    let days: Vec<_> =
+        with_days.map(|host| IdleDays { id: host.id, days: host.record.days.clone() }).collect();
+    let lists = [
+        (resources.is_empty(), postcard::to_stdvec(&resources).map_err(bad)?),
+        (walls.is_empty(), postcard::to_stdvec(&walls).map_err(bad)?),
+        (costly.is_empty(), postcard::to_stdvec(&costly).map_err(bad)?),
+        (days.is_empty(), postcard::to_stdvec(&days).map_err(bad)?),
+    ];
     let mut plain = postcard::to_stdvec(hosts).map_err(bad)?;
-    // Each list is there as far as one after it is.
-    if !resources.is_empty() || !walls.is_empty() || !costly.is_empty() {
-        plain = postcard::to_extend(&resources, plain).map_err(bad)?;
-    }
-    if !walls.is_empty() || !costly.is_empty() {
-        plain = postcard::to_extend(&walls, plain).map_err(bad)?;
-    }
-    if !costly.is_empty() {
-        plain = postcard::to_extend(&costly, plain).map_err(bad)?;
+    // Each list is written as far as one after it has something.
+    let used = lists.iter().rposition(|(is_empty, _)| !is_empty).map_or(0, |last| last + 1);
+    for (_, list) in &lists[..used] {
+        plain.extend_from_slice(list);
     }
     Ok(crate::packed::pack(plain))
 }

@@ -34,6 +34,7 @@ impl<S: Store> Frontier<S> {
         host.not_before = before.not_before;
         host.pace = before.pace;
         host.counts = before.counts;
+        host.days = before.days;
         host.robots_status = before.robots_status;
         host.groups = before.groups;
         host.class = before.class;

@@ -13,6 +13,7 @@ use super::state::HostCounts;
 use super::state::HostState;
 use crate::pace::{Delay, DelayReason};
 use crate::store::{Store, StoreError};
+use crate::wishes::{DayStart, Wishes};
 use page::clock::Now;
 use page::ids::HostId;
 
@@ -64,6 +65,20 @@ impl<S: Store> Frontier<S> {
             host.wait = wait;
         }
         self.schedule_if_idle(id);
+    }
+
+    /// Notes what was counted of a host when the days began that wishes limit. The host is in memory.
+    pub fn begin_days(&mut self, id: HostId, wishes: &Wishes, now: jiff::Timestamp) {
+        let host = &mut self.hosts[id];
+        let counts = (host.counts.requests, host.counts.bytes);
+        if wishes.begin_days(&host.name, &mut host.days, now, counts) {
+            self.host_mut(id);
+        }
+    }
+
+    /// What was counted of a host in memory when the days began that wishes limit.
+    pub fn days(&self, id: HostId) -> &[DayStart] {
+        &self.hosts[id].days
     }
 
     /// How long a host in memory pauses yet; nothing where it waits for its ordinary gap.

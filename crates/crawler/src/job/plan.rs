@@ -23,6 +23,7 @@ use crate::record::PlainReason;
 use crate::store::{MemoryStore, Store, shared};
 use crate::view::{SitemapSummary, View, ViewError, most_frequent, stored_moved_seeds};
 use crate::visit::{Revisiting, VisitContext};
+use crate::wishes::{Wishes, set_wishes};
 use page::clock::{Clock, wall};
 use page::url::CrawlUrl;
 
@@ -138,7 +139,10 @@ pub fn plan_stored<S: Store>(
     let moved = stored_moved_seeds(&**store, settings.scope.follow_moved_seeds);
     let moved = moved.collect::<Result<Vec<_>, _>>()?;
     let sitemaps = sitemaps(&**store)?;
-    let plan = Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?;
+    let basis = basis(settings, known_from, now);
+    let set = set_wishes(&**store)?;
+    let basis = Basis { wishes: basis.wishes.clone().with_set(&set), ..basis };
+    let plan = Plan::new(planner, &robots, sitemaps, &basis)?;
     let cheaper = view.cheaper_ways().map_err(read)?;
     Ok(plan.with_moved_seeds(moved).with_costly(most_frequent(costly), cheaper))
 }
@@ -150,6 +154,7 @@ fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {
         delay: settings.pace.delay,
         max_crawl_delay: settings.pace.max_crawl_delay,
         groups: settings.pace.host_groups(),
+        wishes: Wishes::read(&settings.pace.wishes, &settings.pace.zone).unwrap_or_default(),
         now,
     }
 }

@@ -18,6 +18,7 @@ use crate::store::Store;
 use crate::suspects::Suspects;
 use crate::visit::{PageRules, ReadPool};
 use crate::wanted::{TypeGlobs, Wanted};
+use crate::wishes::Wishes;
 use page::extract::{BadSelector, HowMany, SelectRule, Take};
 use page::url::FingerprintKey;
 
@@ -32,6 +33,8 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
             max_delay: pace.max_delay,
             max_backoff: pace.max_backoff,
         },
+        // They were validated with the settings.
+        wishes: Wishes::read(&pace.wishes, &pace.zone).unwrap_or_default(),
         concurrency: pace.concurrency.min(descriptors::limit()),
         groups: pace.host_groups(),
         max_rate: pace.max_rate,

@@ -10,7 +10,7 @@ use super::order::{Answer, Order};
 use crate::store::Pair;
 
 /// Changes with each form of the messages.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// The program's version: its records may differ from those of another one.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");

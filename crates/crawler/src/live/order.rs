@@ -23,6 +23,8 @@ pub enum Order {
         /// What changes.
         change: Steered,
     },
+    /// Keep to what the owner of hosts asked for, or to what was asked for before: JSON of [`WishSettings`](crate::wishes::WishSettings).
+    Wish(String),
 }
 
 /// What can be changed while a crawl runs: nothing that makes it less polite.

@@ -3,6 +3,7 @@
 
 mod least;
 mod text;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::view::{CheaperWay, Counted, MovedSeedSummary, SitemapSummary};
+use crate::wishes::{Wish, Wishes};
 use page::clean::clean_to;
 use page::clock::Now;
 use page::url::{CrawlUrl, Origin};
@@ -97,6 +99,8 @@ pub struct Basis {
     pub max_crawl_delay: Duration,
     /// Which hosts share one slot and one gap. At which address a host will be asked isn't known.
     pub groups: HostGroups,
+    /// What owners of hosts asked for.
+    pub wishes: Wishes,
     /// When.
     pub now: Timestamp,
 }
@@ -156,6 +160,8 @@ pub struct HostPlan {
     pub delay: f64,
     /// Where the gap comes from, in words.
     pub delay_from: String,
+    /// What its owner asked for, in words.
+    pub wishes: Vec<String>,
     /// Set where the whole host would be skipped, in words: it asks for too long a gap, or its robots.txt is unreachable or
     /// closes it. Of such a host robots.txt alone is asked for.
     pub skip_reason: Option<String>,
@@ -163,7 +169,8 @@ pub struct HostPlan {
     pub allowed: u64,
     /// Requests that they take at least, with robots.txt and sitemaps.
     pub requests: u64,
-    /// The least time that they take, in seconds, from the first request to the last; gaps and Visit-time windows count.
+    /// The least time that they take, in seconds, from the first request to the last; gaps, Visit-time windows, and hours and daily requests of
+    /// wishes count.
     pub least_duration: f64,
     /// Its origins: scheme, host and port.
     pub origins: Vec<OriginPlan>,
@@ -320,10 +327,14 @@ struct DraftOrigin {
 
 impl Draft {
     fn new(host: &str, basis: &Basis) -> Self {
+        let of_wishes = basis.wishes.of(host).map(Wish::least_delay).max().unwrap_or_default();
+        let (delay, delay_from) =
+            if of_wishes > basis.delay { (of_wishes, "a wish") } else { (basis.delay, "configured") };
         let host = HostPlan {
             host: host.to_owned(),
-            delay: basis.delay.as_secs_f64(),
-            delay_from: "configured".to_owned(),
+            delay: delay.as_secs_f64(),
+            delay_from: delay_from.to_owned(),
+            wishes: basis.wishes.of(host).map(Wish::in_words).collect(),
             skip_reason: None,
             allowed: 0,
             requests: 0,
@@ -383,7 +394,9 @@ impl Draft {
         host.requests = origins.iter().map(|origin| origin.robots + origin.others).sum();
         let (least, row) = least_duration(&origins, basis);
         if host.skip_reason.is_none() {
-            host.least_duration = least.as_secs_f64();
+            let by_wish = |wish: &Wish| wishes::least(wish, basis.delay, basis.now, host.requests);
+            let by_wishes = basis.wishes.of(&host.host).map(by_wish).max().unwrap_or_default();
+            host.least_duration = least.max(by_wishes).as_secs_f64();
         }
         (host, row)
     }

@@ -72,6 +72,7 @@ impl HostPlan {
         writeln!(out)?;
         line(out, &self.host)?;
         item(out, "delay", &format!("{} s between requests ({})", self.delay, self.delay_from))?;
+        many(out, "wish", self.wishes.iter().cloned(), 0)?;
         if let Some(why) = &self.skip_reason {
             item(out, "skipped", &format!("the host would be skipped: {why}"))?;
         }

@@ -94,6 +94,8 @@ words! {
         BodyLost = "body_lost",
         /// The crawl was moved to another database.
         Moved = "moved",
+        /// The user set what the owner of hosts asked for.
+        WishSet = "wish_set",
     }
 }
 

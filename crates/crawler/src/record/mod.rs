@@ -1,5 +1,6 @@
 //! The records of a crawl's database, each with its schema version `v`.
 
+mod caching;
 mod dead_owner;
 mod decided;
 mod decision;
@@ -32,6 +33,7 @@ mod withdrawal;
 mod withheld;
 mod words;
 
+pub use self::caching::Caching;
 pub use self::dead_owner::DeadOwner;
 pub(crate) use self::dead_owner::OWNER;
 pub use self::decided::Decided;

@@ -8,6 +8,7 @@ use meta::consent::{Claim, Consent, Purpose, Statement};
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
+use super::caching::Caching;
 use super::effects::EffectsTaken;
 use super::robots_evidence::RobotsEvidence;
 use super::{PageState, RobotsConsent, Wall};
@@ -250,6 +251,9 @@ pub struct PageRecord {
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
+    /// What the response says of caches on its way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caching: Option<Box<Caching>>,
 }
 
 /// Content that was stored and taken out again.

@@ -60,6 +60,10 @@ impl PageRecord {
         self.fields.clear();
         self.headers.retain(|(name, _)| !TELLING_HEADERS.contains(&name.as_str()));
         self.excerpt = Some(0);
+        self.caching = self.caching.take().and_then(|mut caching| {
+            caching.withhold();
+            (!caching.is_empty()).then_some(caching)
+        });
         // Parameters may name a file or its author; the charset has its own field.
         self.content_type = self.content_type.take().map(|value| {
             let essence = value.split(';').next().unwrap_or_default();
@@ -141,7 +145,7 @@ mod tests {
     use meta::{DirectiveSource, Source};
 
     use super::*;
-    use crate::record::encode_links;
+    use crate::record::{Caching, encode_links};
     use page::extract::Position;
 
     fn said(origin: SourceKind, directive: &str) -> DirectiveSource {
@@ -181,6 +185,11 @@ mod tests {
             validators: [("etag", "secret"), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
+            caching: Some(Box::new(Caching {
+                from_cache: Some(true),
+                lines: vec![("server-timing".to_owned(), "secret".to_owned())],
+                ..Caching::default()
+            })),
             indexed: true,
             ..PageRecord::default()
         }
@@ -194,6 +203,7 @@ mod tests {
         assert!(!json.contains("secret") && !json.contains("1994"), "{json}");
         assert!(record.is_withheld() && !record.indexed);
         assert_eq!(record.content_type.as_deref(), Some("text/html"));
+        assert_eq!(record.caching.and_then(|caching| caching.from_cache), Some(true));
     }
 
     #[test]

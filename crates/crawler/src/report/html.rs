@@ -152,7 +152,23 @@ fn request(report: &Report) -> Markup {
                 tbody { @for setting in &report.settings { tr { td.key { code { (setting.key) } } td { (clean(&report.course.value(setting))) } } } }
             }
         }
+        @if !report.wishes.is_empty() { (wishes(report)) }
         @if !report.activity.runs.is_empty() { (runs(report)) }
+    }
+}
+
+/// What owners of hosts asked for, and who asked.
+fn wishes(report: &Report) -> Markup {
+    html! {
+        h3 { "Wishes of owners" }
+        table {
+            thead { tr { th scope="col" { "Hosts" } th scope="col" { "Wish" } } }
+            tbody {
+                @for wish in &report.wishes {
+                    tr { td { (clean(&wish.hosts.join(", "))) } td { (clean(&wish.wish)) } }
+                }
+            }
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Report {
     course: Course,
     /// Settings that differ from the defaults in a run, or between runs, as `crawl.toml` has them.
     pub settings: Vec<ChangedSetting>,
+    /// What owners of hosts asked for, as the last run kept it.
+    pub wishes: Vec<WishKept>,
     /// What `crawl show DIR` says.
     pub summary: Summary,
     /// The requests, from the ledger.
@@ -60,6 +62,22 @@ pub struct ChangedSetting {
     /// Its values, each with the runs that had it; empty where all runs had the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_run: Vec<RunValue>,
+}
+
+/// A wish of the owner of a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WishKept {
+    /// The hosts, as the settings name them.
+    pub hosts: Vec<String>,
+    /// What was asked for, and who asked.
+    pub wish: String,
+}
+
+impl WishKept {
+    fn of(view: &View) -> Vec<Self> {
+        let wishes = view.wishes();
+        wishes.iter().map(|wish| Self { hosts: wish.hosts().to_vec(), wish: wish.in_words() }).collect()
+    }
 }
 
 impl Report {
@@ -84,6 +102,7 @@ impl Report {
             generated: parts.first().map_or_else(|| Moment(page::clock::wall()), |view| view.looked_at()),
             program: parts.first().and_then(|view| view.program()),
             settings: course.changed(),
+            wishes: parts.first().map(|view| WishKept::of(view)).unwrap_or_default(),
             in_force,
             course,
             summary,

@@ -32,6 +32,7 @@ pub(super) fn empty() -> Report {
         in_force: Settings::default(),
         course: Course::of_one(Settings::default()),
         settings: Vec::new(),
+        wishes: Vec::new(),
         summary: Summary {
             v: 1,
             crawl_id: String::new(),

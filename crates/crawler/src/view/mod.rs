@@ -76,7 +76,7 @@ pub use self::moved_seeds::{MovedSeedSummary, stored_moved_seeds};
 pub use self::open::{View, ViewError};
 pub(crate) use self::order::in_order;
 pub use self::order::{CRAWL_COLUMN, columns_of, rows_of, stable_rows_of};
-pub use self::owner::{Broken, Gaps, OwnRobots, OwnerReport, Slow};
+pub use self::owner::{AnsweredBy, Broken, Gaps, OwnRobots, OwnerReport, Slow};
 pub use self::pages::{ConsentEntry, DirectiveEntry, HeaderLine, PageRow};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};

@@ -12,6 +12,7 @@ use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
 use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
+use crate::wishes::Wish;
 use page::url::Fingerprint;
 
 /// Broken URLs that are named; the others are counted.
@@ -55,6 +56,8 @@ pub struct OwnerReport {
     pub delay: f64,
     /// What set it.
     pub delay_reason: &'static str,
+    /// What the owner asked for, as the last run kept it, in words.
+    pub wishes: Vec<String>,
     /// How often the host was paused, by reason: Retry-After, back-off ...
     pub pauses: BTreeMap<String, u64>,
     /// The slowest answers, the slowest first.
@@ -71,6 +74,8 @@ pub struct OwnerReport {
     pub broken: Vec<Broken>,
     /// How many broken URLs there are.
     pub broken_count: u64,
+    /// Who gave the last responses to the URLs of the host: its caches, or the site itself.
+    pub answered_by: AnsweredBy,
     /// The robots.txt files of the host, as last answered.
     pub robots: Vec<OwnRobots>,
 }
@@ -86,6 +91,17 @@ pub struct Gaps {
     pub median: f64,
     /// Those shorter than the delay that was in force for the request: by robots.txt, configuration or response time.
     pub short: u64,
+}
+
+/// How many responses caches gave, by their headers; each URL counts with its last one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct AnsweredBy {
+    /// A cache gave it.
+    pub cache: u64,
+    /// No cache gave it.
+    pub site: u64,
+    /// The headers don't say.
+    pub unknown: u64,
 }
 
 /// A slow answer.
@@ -152,6 +168,7 @@ impl View {
             gaps: None,
             delay: seconds(record.delay_ms),
             delay_reason: record.delay_reason.as_str(),
+            wishes: self.wishes().of(&host).map(Wish::in_words).collect(),
             pauses: BTreeMap::new(),
             slowest: Vec::new(),
             denied: 0,
@@ -160,6 +177,7 @@ impl View {
             errors: BTreeMap::new(),
             broken: Vec::new(),
             broken_count: 0,
+            answered_by: AnsweredBy::default(),
             robots: self.own_robots(&host)?,
             host,
         };
@@ -199,7 +217,15 @@ impl View {
             |page: &Result<StoredPage, StoreError>| page.as_ref().map_or(true, |page| page.host == id);
         for page in page_store::scan(self.store()).filter(of_host) {
             let page = page?;
-            let PageRecord { url, error: Some(kind), fetched_at, .. } = page.record()? else { continue };
+            let PageRecord { url, status, error, fetched_at, caching, .. } = page.record()?;
+            if status.is_some() {
+                match caching.and_then(|caching| caching.from_cache) {
+                    Some(true) => report.answered_by.cache += 1,
+                    Some(false) => report.answered_by.site += 1,
+                    None => report.answered_by.unknown += 1,
+                }
+            }
+            let Some(kind) = error else { continue };
             *report.errors.entry(kind.clone()).or_default() += 1;
             report.broken_count += 1;
             if report.broken.len() < BROKEN {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::json;
-use super::owner::OwnerReport;
+use super::owner::{AnsweredBy, OwnerReport};
 use page::clean::markdown;
 use page::quantity::{self, count};
 
@@ -44,6 +44,16 @@ impl OwnerReport {
             self.pages
         )?;
         writeln!(out, "- {} of bodies received", quantity::size(self.bytes))?;
+        let AnsweredBy { cache, site, unknown } = self.answered_by;
+        if cache + site > 0 {
+            let urls = count(cache + site + unknown, "URL");
+            let share = 100.0 * site as f64 / (cache + site) as f64;
+            writeln!(
+                out,
+                "- of the last responses to {urls} a cache gave {cache} and the site itself {site} ({share:.0}% of these), by their headers; \
+                 {unknown} don't say"
+            )?;
+        }
         if let Some(program) = &self.program {
             writeln!(out, "- program: {}", markdown::text(program))?;
         }
@@ -88,6 +98,9 @@ impl OwnerReport {
             }
         }
         writeln!(out, "- delay at the end: {} s, set by: {}", self.delay, self.delay_reason)?;
+        for wish in &self.wishes {
+            writeln!(out, "- asked for by the owner, and kept: {}", markdown::text(wish))?;
+        }
         for (reason, times) in &self.pauses {
             writeln!(
                 out,

@@ -180,6 +180,14 @@ row! {
         vendor: Option<String> [null = "it isn't known, or it is no wall", names, detail],
         /// What makes it a wall, or makes it look like one.
         signal: Option<String> [null = "nothing does", names, detail],
+        /// A cache gave the response, by `Cache-Status`, `X-Cache`, `cf-cache-status`, `Server-Timing` or an `Age` above 0; false: the site did,
+        /// since each cache that says so passed the request on ([outputs.md](outputs.md#caches)).
+        from_cache: Option<bool> [null = "its headers don't say", detail],
+        /// `Age` of the response, in seconds.
+        age: Option<u64> [null = "the response has none", unit = "s", detail],
+        /// The lines `Cache-Status`, `X-Cache`, `cf-cache-status` and `Server-Timing` of the response: `{"name", "value"}`, of each value at most 256
+        /// bytes; empty under noindex.
+        cache_headers: Vec<HeaderLine> [detail],
     }
 }
 
@@ -339,6 +347,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
     let interval_days = record.interval().as_secs_f64() / 86_400.0;
     let warc = record.warc.filter(|_| open);
     let document_state = record.about.document_state;
+    let caching = record.caching.map(|caching| *caching).unwrap_or_default();
     let about = if open { record.about } else { About::default() };
     PageRow {
         host: host_of(&record.url).to_owned(),
@@ -397,7 +406,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         unavailable_after: record.unavailable_after.map(Moment),
         consent: record.consent.into_iter().map(ConsentEntry::from).collect(),
         serves: record.serves.iter().map(ToString::to_string).collect(),
-        headers: record.headers.into_iter().map(|(name, value)| HeaderLine { name, value }).collect(),
+        headers: header_lines(record.headers),
         visits: record.visits_before + 1,
         checked_at: record.checked_at.map(Moment),
         withdrawn_at: record.withdrawn.as_ref().map(|withdrawn| Moment(withdrawn.at)),
@@ -420,7 +429,14 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         suspect,
         vendor: record.wall.as_ref().and_then(|wall| wall.vendor.clone()),
         signal: record.wall.map(|wall| wall.signal),
+        from_cache: caching.from_cache,
+        age: caching.age_s,
+        cache_headers: header_lines(caching.lines),
     }
+}
+
+fn header_lines(lines: Vec<(String, String)>) -> Vec<HeaderLine> {
+    lines.into_iter().map(|(name, value)| HeaderLine { name, value }).collect()
 }
 
 /// A simhash as columns hold it.

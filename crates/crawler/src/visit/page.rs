@@ -24,7 +24,8 @@ use crate::costly::Shown;
 use crate::fetch::{self, LineFault, Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
-    About, BAD_JSON_LD, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, Wall, price,
+    About, BAD_JSON_LD, Caching, EffectsTaken, LICENSES, PageRecord, RobotsEvidence, TELLING_HEADERS, Wall,
+    price,
 };
 use crate::wall;
 use crate::warc::{self, Encoded, Exchange};
@@ -269,6 +270,7 @@ pub(super) fn read(
         resource: item.is_resource(),
         wall: wall.clone(),
         forgotten: false,
+        caching: Caching::of(response.lines()).map(Box::new),
         lost_at: None,
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();

@@ -77,6 +77,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
             kept.checked_at = Some(at);
             kept.first_at = Some(kept.first_at.unwrap_or(kept.fetched_at));
             kept.fresh_s = record.fresh_s.or(kept.fresh_s);
+            kept.caching = record.caching.take();
             if kept
                 .unavailable_after
                 .is_none_or(|date| record.unavailable_after.is_some_and(|new| new < date))

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crawler::config::{ScopeMode, Settings};
 use crawler::record::{LinkOutcome, Reason};
 use crawler::view::{Advice, Explanation, Fate, Statement};
+use page::url::CrawlUrl;
 use serde_json::Value;
 use whole_program::rules::{Rule, Rules};
 use whole_program::simweb::{AGENT, Directive, Kind, LASTING, Later, LinkKind, Page, RobotsForm, Web};
@@ -606,6 +607,23 @@ impl<'a> Judge<'a> {
                     _ => true,
                 };
                 self.check(is_so, || format!("{statement:?}, and its robots.txt is {access:?}"));
+            }
+            S::QueuedWished => {
+                let host = CrawlUrl::parse(self.url).map(|url| url.host().to_owned()).unwrap_or_default();
+                let pace = &settings.pace;
+                let wish = pace.wishes.iter().find(|wish| wish.hosts.contains(&host));
+                self.check(wish.is_some(), || "nobody asked for anything".to_owned());
+                let Some(wish) = wish else { return };
+                let (hours, requests) = (wish.hours.as_deref(), wish.requests_per_day);
+                let asked = hours.map(|hours| format!("only {hours}"));
+                let asked = asked.or_else(|| requests.map(|most| format!("{most} requests a day")));
+                let zone = wish.zone.as_ref().unwrap_or(&pace.zone);
+                let reason =
+                    if wish.reason.is_empty() { String::new() } else { format!(": {}", wish.reason) };
+                let asked = asked.unwrap_or_default();
+                self.says(&format!("the owner of its host asked for it: {asked} ({zone}){reason}"));
+                let why = if hours.is_some() { "wish hours" } else { "wish day" };
+                self.says(&format!("({why})"));
             }
             S::HostSkipped => {
                 let parked = tables.queue.get(self.url).map(|row| text(row, "parked")).unwrap_or_default();

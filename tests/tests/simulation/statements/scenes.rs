@@ -19,6 +19,7 @@ use crawler::record::Forget;
 use crawler::serve::{Bound, ServeOptions, Served};
 use crawler::store::{CrashStore, MemoryStore, SledStore, Store as _, StoreError, Tree, Write};
 use crawler::view::View;
+use crawler::wishes::WishSettings;
 use jiff::Timestamp;
 use meta::consent::Purpose;
 use page::url::CrawlUrl;
@@ -233,6 +234,7 @@ pub(crate) async fn made(heard: &mut Heard) {
     same_body(heard).await;
     removed(heard).await;
     walled(heard).await;
+    wished(heard).await;
     heard.follow_up().await;
 }
 
@@ -331,6 +333,33 @@ async fn walled(heard: &mut Heard) {
     scene.crawl.base = settings();
     scene.run().await;
     heard.judge("walled, tried again", &scene, true, None);
+}
+
+/// Hosts that wait for the hours and the next day of what their owners asked for.
+async fn wished(heard: &mut Heard) {
+    let mut web = web_of(vec![seed("/", &[])], "/");
+    let other = |path: &str| format!("http://b.test{path}");
+    web.sites.insert("b.test".to_owned(), site(vec![page_at("/", &[&other("/x")]), page_at("/x", &[])]));
+    web.seeds.push(other("/"));
+    let mut asked = settings();
+    asked.limits.max_time = Some(Duration::from_secs(20));
+    let wish = |host: &str| WishSettings { hosts: vec![host.to_owned()], ..WishSettings::default() };
+    asked.pace.wishes = vec![
+        WishSettings {
+            hours: Some("01:00-02:00".to_owned()),
+            reason: "mail of 3 November".to_owned(),
+            ..wish(HOST)
+        },
+        // Midnight is at one o'clock there.
+        WishSettings {
+            requests_per_day: Some(2),
+            zone: Some("Atlantic/Azores".to_owned()),
+            ..wish("b.test")
+        },
+    ];
+    let scene = Scene::new(&web, asked);
+    scene.run().await;
+    heard.judge("wished", &scene, true, None);
 }
 
 /// Faults of the client, and a page that doesn't arrive whole.

@@ -178,7 +178,7 @@ impl live::Control for Control {
                 self.ask.send_modify(|asked| *asked = request.max(*asked));
                 answer.unwrap_or_else(|| Answer::Done(words.to_owned()))
             }
-            Order::Steer { .. } => {
+            Order::Steer { .. } | Order::Wish(_) => {
                 let ended = || Answer::Refused("the crawl is ending".to_owned());
                 self.hand_on(order, uid).unwrap_or_else(ended)
             }

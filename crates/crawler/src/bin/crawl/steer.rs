@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use clap::Args;
 use crawler::config::units;
-use crawler::crawl_dir::refuse_links;
+use crawler::crawl_dir::{CrawlDir, DirError, refuse_links};
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::pace::DelayReason;
+use crawler::wishes::{UTC, WishDelay, WishSettings, Wishes};
 use page::clean::clean;
 use page::quantity::{count, size};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::{self, Stop};
@@ -84,18 +86,79 @@ delay=DURATION: minimum delay between requests to a host. It can only be longer 
 --delay, and than what the host itself asks for; it applies from the next request on, and across
 `crawl resume`. A delay that was set before can be shortened down to these.
 
+With --reason, or with other keys, it is what the owner of the host asked for, in place of what was
+set for --host before: hours=HH:MM-HH:MM zone=ZONE requests_per_day=NUMBER bytes_per_day=SIZE
+delay=DURATION delay@HH:MM-HH:MM=DURATION. The host may be *.NAME. wish=none ends it. For a
+crawl that is stopped the wish is added to its crawl.toml. See docs/how-to/wishes.md.
+
 Examples:
   crawl set crawl-data delay=5s
-  crawl set crawl-data delay=2s --host www.example.org")]
+  crawl set crawl-data delay=2s --host www.example.org
+  crawl set crawl-data hours=22:00-06:00 zone=Europe/Berlin requests_per_day=5000 \\
+    --host www.example.org --reason 'mail of the administrator, 2026-11-03'")]
 pub(crate) struct SetArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// What to change: delay=DURATION
-    #[arg(value_name = "KEY=VALUE", value_parser = setting)]
-    setting: Duration,
+    /// What to change
+    #[arg(value_name = "KEY=VALUE", required = true, value_parser = pair)]
+    settings: Vec<(String, String)>,
     /// Only this host
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Who asked for it, when and how
+    #[arg(long, value_name = "TEXT", requires = "host")]
+    reason: Option<String>,
+}
+
+/// Reads `hours=22:00-06:00`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.rsplit_once('=').ok_or("write KEY=VALUE, as in delay=2s")?;
+    let is_known = |key: &str| {
+        let name = key.split('@').next().unwrap_or_default();
+        (key == name || name == "delay") && WISHED.contains(&name)
+    };
+    let (name, hours) = key.split_once('@').map_or((key, None), |(name, hours)| (name, Some(hours)));
+    let name = name.replace('-', "_");
+    let key = hours.map_or_else(|| name.clone(), |hours| format!("{name}@{hours}"));
+    if is_known(&key) {
+        return Ok((key, value.to_owned()));
+    }
+    Err(ONLY_THESE.to_owned())
+}
+
+/// What the owner of a host may ask for, and `wish=none`.
+const WISHED: [&str; 6] = ["hours", "zone", "requests_per_day", "bytes_per_day", "delay", "wish"];
+
+/// Why no other key can be set.
+const ONLY_THESE: &str = "only the delay can be changed while a crawl runs (delay=2s), and what the owner of a host asked for; for other settings, stop the crawl and resume it with them";
+
+/// What the owner of a host asked for.
+fn wish(settings: &[(String, String)], host: &str, reason: Option<&str>) -> Result<WishSettings, String> {
+    let reason = reason.unwrap_or_default().to_owned();
+    let mut wish = WishSettings { hosts: vec![host.to_owned()], reason, ..WishSettings::default() };
+    for (key, value) in settings {
+        let of_value = |error: String| format!("{key}={value}: {error}");
+        let duration = || units::parse_duration(value).map_err(|error| of_value(error.to_string()));
+        match key.as_str() {
+            "hours" => wish.hours = Some(value.clone()),
+            "zone" => wish.zone = Some(value.clone()),
+            "requests_per_day" => {
+                let number = value.parse().map_err(|_| of_value("isn't a number".to_owned()))?;
+                wish.requests_per_day = Some(number);
+            }
+            "bytes_per_day" => {
+                let size = units::parse_size(value).map_err(|error| of_value(error.to_string()))?;
+                wish.bytes_per_day = Some(size);
+            }
+            "delay" => wish.delay = Some(duration()?),
+            "wish" if value == "none" && settings.len() == 1 => {}
+            key => match key.strip_prefix("delay@") {
+                Some(hours) => drop(wish.delays.insert(hours.to_owned(), WishDelay(duration()?))),
+                None => return Err(of_value("write wish=none alone to end what was set".to_owned())),
+            },
+        }
+    }
+    Ok(wish)
 }
 
 /// Reads `delay=2s`.
@@ -144,9 +207,75 @@ pub(crate) fn carry_on(args: &PauseArgs, console: Console) -> anyhow::Result<i32
     steer(&args.dir, args.host.clone(), Steered::Continue, console)
 }
 
-/// Sets a longer delay.
+/// Sets a longer delay, or what the owner of a host asked for.
 pub(crate) fn set(args: &SetArgs, console: Console) -> anyhow::Result<i32> {
-    steer(&args.dir, args.host.clone(), Steered::Delay(args.setting), console)
+    let usage = |why: String| Stop::new(exit::USAGE, why);
+    if let ([(key, value)], None) = (&args.settings[..], &args.reason)
+        && key == "delay"
+    {
+        let length = setting(&format!("delay={value}")).map_err(usage)?;
+        return steer(&args.dir, args.host.clone(), Steered::Delay(length), console);
+    }
+    let Some(host) = &args.host else {
+        return Err(usage("what an owner asked for is about a host: add --host HOST".to_owned()).into());
+    };
+    let wish = wish(&args.settings, host, args.reason.as_deref()).map_err(usage)?;
+    if !wish.asks_for_nothing() {
+        let zone = wish.zone.as_deref().unwrap_or(UTC);
+        Wishes::read(std::slice::from_ref(&wish), zone).map_err(|error| usage(error.to_string()))?;
+    }
+    let dir = path_text(&args.dir);
+    match give(&args.dir, Order::Wish(serde_json::to_string(&wish)?), false)? {
+        Some(what) => console.note(&what),
+        None if wish.asks_for_nothing() => {
+            let why = format!("no crawl runs in {dir}: take the wish out of pace.wishes in its crawl.toml");
+            return Err(usage(why).into());
+        }
+        None => {
+            enter(&args.dir, &wish)?;
+            console
+                .note(&format!("added to pace.wishes in the crawl.toml of {dir}, for `crawl resume {dir}`"));
+        }
+    }
+    Ok(exit::COMPLETE)
+}
+
+/// Enters a wish in the settings of a crawl that is stopped.
+fn enter(dir: &Path, wish: &WishSettings) -> anyhow::Result<()> {
+    let storage = |error: &DirError| Stop::new(exit::STORAGE, crawler::causes::with_causes(error));
+    let held = CrawlDir::open_to_continue(dir).map_err(|error| storage(&error))?;
+    let path = held.settings();
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Stop::new(exit::STORAGE, format!("can't read {}: {error}", path_text(&path))))?;
+    let entered = with_wish(&text, wish).ok_or_else(|| {
+        let why = format!(
+            "{} doesn't have its wishes in sections [[pace.wishes]]: add this one there",
+            path_text(&path)
+        );
+        Stop::new(exit::USAGE, why)
+    })?;
+    Ok(held.write_settings(&entered).map_err(|error| storage(&error))?)
+}
+
+/// The text of settings with one more section `[[pace.wishes]]` at its end; none where they have their wishes in another form.
+fn with_wish(text: &str, wish: &WishSettings) -> Option<String> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        pace: Pace<'a>,
+    }
+    #[derive(Serialize)]
+    struct Pace<'a> {
+        wishes: [&'a WishSettings; 1],
+    }
+    let section = toml::to_string(&Whole { pace: Pace { wishes: [wish] } }).ok()?;
+    let count = |text: &str| {
+        let whole: toml::Table = toml::from_str(text).ok()?;
+        Some(whole.get("pace").and_then(|pace| pace.get("wishes")?.as_array()).map_or(0, Vec::len))
+    };
+    // No section may follow an empty list.
+    let others: Vec<&str> = text.lines().filter(|line| line.trim() != "wishes = []").collect();
+    let entered = format!("{}\n\n{section}", others.join("\n"));
+    (count(&entered)? == count(text)? + 1).then_some(entered)
 }
 
 fn steer(dir: &Path, host: Option<String>, change: Steered, console: Console) -> anyhow::Result<i32> {
@@ -278,6 +407,67 @@ mod tests {
             [("delay=2", "isn't a duration"), ("max_pages=3", "only the delay"), ("delay", "only")]
         {
             assert!(setting(text).unwrap_err().contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_an_owner_asked_for_is_set_by_its_parts() {
+        let parts =
+            |texts: &[&str]| -> Result<Vec<_>, String> { texts.iter().map(|text| pair(text)).collect() };
+        let all = [
+            "hours=22:00-06:00",
+            "zone=Europe/Berlin",
+            "requests-per-day=5",
+            "bytes_per_day=1MB",
+            "delay=5s",
+            "delay@08:00-18:00=30s",
+        ];
+        let expected = WishSettings {
+            hosts: vec!["a.test".to_owned()],
+            hours: Some("22:00-06:00".to_owned()),
+            zone: Some("Europe/Berlin".to_owned()),
+            requests_per_day: Some(5),
+            bytes_per_day: Some(1_000_000),
+            delay: Some(Duration::from_secs(5)),
+            delays: [("08:00-18:00".to_owned(), WishDelay(Duration::from_secs(30)))].into(),
+            reason: "mail".to_owned(),
+        };
+        assert_eq!(wish(&parts(&all).unwrap(), "a.test", Some("mail")), Ok(expected));
+        assert!(wish(&parts(&["wish=none"]).unwrap(), "a.test", None).unwrap().asks_for_nothing());
+        for texts in [&["max_pages=3"][..], &["hours@1=2"], &["hours"]] {
+            assert!(parts(texts).is_err(), "{texts:?}");
+        }
+        for texts in [
+            &["wish=none", "delay=1s"][..],
+            &["wish=all"],
+            &["requests_per_day=x"],
+            &["delay@1=x", "zone=UTC"],
+        ] {
+            assert!(wish(&parts(texts).unwrap(), "a.test", None).is_err(), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_wish_for_a_crawl_that_is_stopped_is_a_section_of_its_settings() {
+        let wish = WishSettings {
+            hosts: vec!["a.test".to_owned()],
+            hours: Some("22:00-06:00".to_owned()),
+            delays: [("08:00-18:00".to_owned(), WishDelay(Duration::from_secs(30)))].into(),
+            ..WishSettings::default()
+        };
+        let wishes = |text: &str| -> Vec<WishSettings> {
+            let whole: toml::Table = toml::from_str(text).unwrap();
+            whole["pace"]["wishes"].clone().try_into().unwrap()
+        };
+        let text = "[pace]\n# Comments stay.\ndelay = \"1s\"\nwishes = []\n\n[scope]\nmode = \"host\"\n";
+        let once = with_wish(text, &wish).unwrap();
+        assert_eq!(wishes(&once), [wish.clone()]);
+        assert!(once.starts_with("[pace]\n# Comments stay.\ndelay = \"1s\"\n\n[scope]"), "{once}");
+        let twice = with_wish(&once, &wish).unwrap();
+        assert_eq!(wishes(&twice), [wish.clone(), wish.clone()]);
+        assert_eq!(wishes(&with_wish("", &wish).unwrap()), [wish.clone()]);
+        for text in ["[pace]\nwishes = [{ hosts = [\"a.test\"], hours = \"01:00-02:00\" }]\n", "[pace"] {
+            assert_eq!(with_wish(text, &wish), None, "{text}");
         }
     }
 

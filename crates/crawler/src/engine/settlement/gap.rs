@@ -83,7 +83,7 @@ impl Settling<'_> {
         if is_foreign {
             delay = delay.or_longer(state.gap);
         }
-        delay = delay.or_longer(Delay { length: self.facts.own_delay, why: DelayReason::Operator });
+        delay = delay.or_longer(self.facts.own_delay);
         if outcome.half_rate {
             delay.length = delay.length.max(Duration::from_millis(500)).saturating_mul(2);
         }

@@ -52,8 +52,8 @@ pub(super) struct Facts {
     pub(super) now: Now,
     /// In 0..1, for the pauses of hosts that fail.
     pub(super) jitter: f64,
-    /// The delay that the user set for the host while the crawl runs.
-    pub(super) own_delay: Duration,
+    /// The delay that the user set for the host while the crawl runs, or that its owner asked for.
+    pub(super) own_delay: Delay,
     /// The host has URLs of other origins, whose robots.txt may be reachable.
     pub(super) stands_aside: bool,
     /// What follows from a request that this machine couldn't make.

@@ -46,7 +46,7 @@ fn at(ms: u32) -> Now {
 /// The visit is settled at 10.5 s; its request took from 10.0 to 10.1 s.
 fn facts() -> Facts {
     Facts {
-        own_delay: Duration::ZERO,
+        own_delay: Delay { length: Duration::ZERO, why: DelayReason::Operator },
         now: at(10_500),
         jitter: 0.0,
         stands_aside: false,

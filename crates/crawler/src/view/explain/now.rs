@@ -20,6 +20,7 @@ use crate::record::{
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
+use crate::wishes::{Wishes, set_wishes};
 use page::clean::clean;
 use page::url::CrawlUrl;
 
@@ -150,6 +151,9 @@ pub struct HostNow {
     /// The group of hosts with which it shares one slot and one delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// What its owner asked for, if it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wish: Option<String>,
 }
 
 impl View {
@@ -160,6 +164,13 @@ impl View {
         }
         let dir = self.dir()?;
         read_own(&dir.settings(), dir.root()).ok()
+    }
+
+    /// What owners of hosts asked for, by the settings of the last run and by `crawl set`.
+    pub(crate) fn wishes(&self) -> Wishes {
+        let pace = self.crawl_settings().unwrap_or_default().pace;
+        let set = set_wishes(self.store()).unwrap_or_default();
+        Wishes::read(&pace.wishes, &pace.zone).unwrap_or_default().with_set(&set)
     }
 
     fn last_settings(&self) -> Result<Option<Settings>, ViewError> {
@@ -324,7 +335,9 @@ impl View {
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {
         let Some(id) = self.id_of(url.host())? else { return Ok(None) };
         let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
+        let wish = || self.wishes().awaited(&record.host, record.wait_reason);
         Ok(Some(HostNow {
+            wish: record.wait_reason.is_wish().then(wish).flatten(),
             queued: record.queued(),
             next_at: Moment(record.next_at),
             wait_reason: record.wait_reason.as_str(),

@@ -61,6 +61,8 @@ kinds! {
         QueuedDenied,
         /// It waits, and its robots.txt had no response.
         QueuedBackOff,
+        /// It waits, and the owner of its host asked for that.
+        QueuedWished,
         /// It waits, and its host was skipped.
         HostSkipped,
         /// A line of robots.txt denies it.

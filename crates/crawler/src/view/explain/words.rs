@@ -214,6 +214,9 @@ impl Explanation {
             Statement::Queued,
             format!("not fetched yet: queued, its host's next request is not before {wait} ({why}){group}"),
         );
+        if let Some(wish) = self.host.as_ref().and_then(|host| host.wish.clone()) {
+            self.add(Statement::QueuedWished, &format!("the owner of its host asked for it: {wish}"));
+        }
         match &self.robots {
             Some(robots) if robots.is_deferred() => {
                 let more = format!(

@@ -1,7 +1,7 @@
 //! Each sentence of the report for a site's owner, with records that bear it out and with records that contradict it.
 
 use super::*;
-use crate::record::{Evidence, RequestMade};
+use crate::record::{Caching, Evidence, RequestMade};
 
 /// A request that was sent so many milliseconds after the run began; its answer took `took`, the delay in force was `gap`.
 fn ask(crawl: &mut Crawl, path: &str, (start, took, gap): (u64, u64, u64)) {
@@ -187,4 +187,24 @@ fn urls_of_the_site_are_no_markup() {
     assert!(text.contains("  http://a.test/plain_url  "), "{text}");
     let (_, text) = report(&[("/*a*[b](http://evil.test/)", (0, 100, 0))]);
     assert!(text.contains("<http://a.test/*a*[b](http://evil.test/)>"), "{text}");
+}
+
+#[test]
+fn the_share_of_responses_that_no_cache_gave_is_of_those_that_say_so() {
+    let (mut crawl, text) = report(&[("/1", (0, 100, 0))]);
+    assert!(!text.contains("a cache gave"), "{text}");
+    for (path, status, from_cache) in [
+        ("/a", Some(200), Some(true)),
+        ("/b", Some(404), Some(false)),
+        ("/c", Some(301), Some(false)),
+        ("/d", Some(200), None),
+        ("/e", None, None),
+    ] {
+        let caching = from_cache.map(|_| Box::new(Caching { from_cache, ..Caching::default() }));
+        crawl.store_page(PageRecord { caching, ..page(&format!("http://a.test{path}"), status) }, Vec::new());
+    }
+    let caching = Some(Box::new(Caching { from_cache: Some(true), ..Caching::default() }));
+    crawl.store_page(PageRecord { caching, ..page("http://b.test/", Some(200)) }, Vec::new());
+    let said = "- of the last responses to 4 URLs a cache gave 1 and the site itself 2 (67% of these), by their headers; 1 don't say";
+    assert_says(&self::text(&mut crawl), said, true);
 }

@@ -111,7 +111,7 @@ fn pages_are_what_was_answered() {
         "skipped_not_listed": 0, "consent_more": 0, "searchable": true,
         "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
         "mime_type": null, "readings": [], "unread": [], "simhash": null, "license": [], "payment": null,
-        "outcome": "error", "suspect": null, "vendor": null, "signal": null,
+        "outcome": "error", "suspect": null, "vendor": null, "signal": null, "from_cache": null, "age": null, "cache_headers": [],
     });
     expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     assert_eq!(of("http://a.test/two"), &expected);
