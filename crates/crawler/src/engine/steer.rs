@@ -19,7 +19,7 @@ use crate::pace::{Delay, DelayReason, as_the_site_sees};
 use crate::post::SteerOrder;
 use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, Tree};
-use crate::wishes::{MOST, STEERING, WishSettings, Wishes};
+use crate::wishes::{MOST, STEERING, Wish, WishSettings, Wishes};
 use page::clean::clean;
 use page::clock::Now;
 use page::units::format_duration;
@@ -278,7 +278,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             match Wishes::read(std::slice::from_ref(&wish), self.settings.wishes.zone()) {
                 Ok(read) => {
-                    let words: Vec<String> = read.iter().map(|wish| wish.in_words()).collect();
+                    let words: Vec<String> = read.iter().map(Wish::in_words).collect();
                     format!("{hosts}: {}", words.join("; "))
                 }
                 Err(error) => return refused(error.to_string()),
