@@ -40,9 +40,6 @@ const WAITING: usize = 2;
 /// A commit of the index is made at the latest when nothing has come for so long.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How far the threads of the index yield to those of the crawl: as far as they can.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 19;
 
 /// What becomes of a page in the index.
 #[derive(Debug)]
@@ -283,10 +280,19 @@ pub(crate) struct Lacking {
     pub(crate) pdf: u64,
 }
 
-/// Has the thread yield to the crawl, and every thread that it starts: on other systems than Linux this would be about the process.
+/// Has the thread, and every thread that it starts, run only while a processor has nothing else to do (`SCHED_IDLE`, sched(7)): on
+/// other systems than Linux this would be about the process.
 fn yield_to_crawl() {
     #[cfg(target_os = "linux")]
-    let _niceness = rustix::process::nice(NICE);
+    {
+        use thread_priority::{
+            NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
+            thread_native_id,
+        };
+        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        // A system that refuses it has the index take its share of the processors.
+        let _refused = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+    }
 }
 
 impl Indexing {
@@ -591,6 +597,22 @@ mod tests {
     use crate::search::{Request, Search};
     use crate::store::{MemoryStore, Tree};
     use page::url::Fingerprint;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_index_and_the_threads_that_it_starts_run_while_a_processor_is_idle() {
+        /// The scheduling policy of the calling thread, the 41st field of its `stat` (proc_pid_stat(5)).
+        fn policy() -> String {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            stat.rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().to_owned()
+        }
+        assert_eq!(policy(), "0", "SCHED_OTHER");
+        let index = thread::spawn(|| {
+            yield_to_crawl();
+            (policy(), thread::spawn(policy).join().unwrap())
+        });
+        assert_eq!(index.join().unwrap(), ("5".to_owned(), "5".to_owned()), "SCHED_IDLE");
+    }
 
     fn page(number: u64) -> SettledPage {
         SettledPage {
