@@ -18,7 +18,7 @@ fn noon() -> String {
 }
 
 fn scene() -> Scene {
-    let front = (1..20).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>();
+    let front = (1..20).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<Vec<_>>().concat();
     let site = |sites: Sites, host: &str| {
         let sites = sites.page(host, "/", Answer::html(front.as_str()));
         (1..20).fold(sites, |sites, n| sites.page(host, &format!("/{n}"), Answer::html("page")))

@@ -40,7 +40,6 @@ const WAITING: usize = 2;
 /// A commit of the index is made at the latest when nothing has come for so long.
 const IDLE: Duration = Duration::from_secs(5);
 
-
 /// What becomes of a page in the index.
 #[derive(Debug)]
 enum Change {
@@ -601,7 +600,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_index_and_the_threads_that_it_starts_run_while_a_processor_is_idle() {
-        /// The scheduling policy of the calling thread, the 41st field of its `stat` (proc_pid_stat(5)).
+        /// The scheduling policy of the calling thread, the 41st field of its `stat` (`proc_pid_stat(5)`).
         fn policy() -> String {
             let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
             stat.rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().to_owned()

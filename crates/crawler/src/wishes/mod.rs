@@ -524,6 +524,7 @@ mod tests {
 
     #[test]
     fn requests_and_bytes_of_a_day_are_counted_from_its_beginning_in_the_zone() {
+        const DAY: DelayReason = DelayReason::WishDay;
         let toml = "hosts = ['a.test']\nzone = 'Europe/Berlin'\nrequests_per_day = 3\nbytes_per_day = '1KB'";
         let wishes = wishes(&[toml]);
         let mut days = Vec::new();
@@ -532,7 +533,6 @@ mod tests {
             wishes.begin_days("a.test", &mut days, now, counts);
             wishes.wait("a.test", &days, now, counts).map(|wait| (wait.length.as_secs(), wait.why))
         };
-        const DAY: DelayReason = DelayReason::WishDay;
         // 11:00 in Berlin; midnight is at 22:00 UTC in summer.
         assert_eq!(wait("2026-07-01T09:00:00Z", (100, 5_000)), None, "what was before doesn't count");
         assert_eq!(wait("2026-07-01T10:00:00Z", (102, 5_999)), None);

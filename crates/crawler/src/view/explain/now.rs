@@ -275,7 +275,7 @@ impl View {
         let has_no_pages = !is_of_cluster && page_store::scan(self.store()).next().transpose()?.is_none();
         let is_recrawl_open = Round::is_open(self.store())?;
         let mut hints =
-            Hints { depth, is_of_cluster, limit, has_no_pages, is_recrawl_open, ..Hints::default() };
+            Hints { depth, is_of_cluster, limit, is_recrawl_open, has_no_pages, ..Hints::default() };
         let Some(settings) = settings else { return Ok(hints) };
         hints.is_unarchived = !settings.warc.enabled;
         let excluded = regex::RegexSet::new(&settings.scope.exclude);
