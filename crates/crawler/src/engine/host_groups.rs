@@ -15,7 +15,7 @@ use crate::visit::Requested;
 use page::clock::Now;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has each group know the delays and pauses of its hosts that an earlier process left. Cost: one pass over the hosts, where there are groups.
+    /// Has each group know the delays and pauses of its hosts of an earlier process. Cost: one pass over the hosts, where there are groups.
     pub(super) fn restore_groups(&mut self) -> Result<(), StoreError> {
         if self.settings.groups.is_none() || self.totals.runs < 2 {
             return Ok(());

@@ -384,7 +384,7 @@ impl Turns {
         }
     }
 
-    /// Returns a slot back; `rest` tells what the request left behind, if there was one. Returns the host whose turn is next; during a pause
+    /// Returns a slot back; `rest` is what has to be waited for after the request, if there was one. Returns the host whose turn is next; during a pause
     /// of the group, all that wait.
     pub(super) fn free(
         &mut self,
@@ -743,7 +743,7 @@ mod tests {
         let next = all.free(HostId(1), Some(slow), at(10), |_| true);
         assert_eq!(next, [(HostId(0), over(10, 7), shared(7))], "for a, too");
         assert_eq!(comes(&mut all, a, 0, 11), (over(10, 7), shared(7)));
-        // Once b has nothing left its delay counts after its own requests alone.
+        // Once b has nothing queued its delay counts after its own requests alone.
         let nothing = |host| host != HostId(1);
         let again = Comes { host: HostId(0), name: "a.uni.test", delay: Duration::ZERO };
         assert_eq!(all.turn(again, at(11), nothing), Turn::At(over(10, 7), shared(2)));
