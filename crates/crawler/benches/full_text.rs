@@ -106,16 +106,13 @@ fn main() -> Result<()> {
     for _ in 0..number("PASSES", 5) {
         for (added, least, size) in &mut parts {
             let place = tempfile::tempdir()?;
-            let (began, ended) = match added {
-                Some(added) => {
-                    let (began, ended) = pages.index_with_tantivy(place.path(), *added, processor_time)?;
-                    (began?, ended?)
-                }
-                None => {
-                    let began = processor_time()?;
-                    pages.index(place.path())?;
-                    (began, processor_time()?)
-                }
+            let (began, ended) = if let Some(added) = added {
+                let (began, ended) = pages.index_with_tantivy(place.path(), *added, processor_time)?;
+                (began?, ended?)
+            } else {
+                let began = processor_time()?;
+                pages.index(place.path())?;
+                (began, processor_time()?)
             };
             *least = (*least).min(ended.saturating_sub(began));
             *size = disk(place.path())?;

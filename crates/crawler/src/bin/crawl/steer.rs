@@ -461,11 +461,11 @@ mod tests {
         };
         let text = "[pace]\n# Comments stay.\ndelay = \"1s\"\nwishes = []\n\n[scope]\nmode = \"host\"\n";
         let once = with_wish(text, &wish).unwrap();
-        assert_eq!(wishes(&once), [wish.clone()]);
+        assert_eq!(wishes(&once), std::slice::from_ref(&wish));
         assert!(once.starts_with("[pace]\n# Comments stay.\ndelay = \"1s\"\n\n[scope]"), "{once}");
         let twice = with_wish(&once, &wish).unwrap();
         assert_eq!(wishes(&twice), [wish.clone(), wish.clone()]);
-        assert_eq!(wishes(&with_wish("", &wish).unwrap()), [wish.clone()]);
+        assert_eq!(wishes(&with_wish("", &wish).unwrap()), std::slice::from_ref(&wish));
         for text in ["[pace]\nwishes = [{ hosts = [\"a.test\"], hours = \"01:00-02:00\" }]\n", "[pace"] {
             assert_eq!(with_wish(text, &wish), None, "{text}");
         }
