@@ -69,7 +69,7 @@ SKIPS_PART = within("visit/growth.rs", r"self\.most / (5) \* 2")
 DAYS = Value(lambda: (Fraction(86400), TIME), "days")
 ONE = Value(lambda: (Fraction(1), NUMBER), "1")
 DOCTORED = doctored("tampered.rs") + doctored("discovery.rs")
-ADDRESS_LIFE = of("engine/address.rs", "LIFE")
+ADDRESS_LIFE = of("engine/turns.rs", "LIFE")
 ACCOUNTS = count(CRAWLER + "trap/groups.rs", r"const ACCOUNTS: [^=]+= \[(.*?)\];", r"\w+")
 TRAPS = of("trap/groups.rs", "MOST") + of("trap/groups.rs", "FOLDERS") + ACCOUNTS
 
@@ -110,6 +110,9 @@ STATEMENTS = {
         ("it is at least {} more", within("pace.rs", r"saturating_add\((Duration::from_millis\(\d+\))\)\)\n")),
         ("for pages and robots.txt; at most {}", expression(ROBOTS + "access/head.rs", r"const MOST: Duration = ([^;]+);")),
         ("and {} 5xx in a row pause the host for {}", of("pace.rs", "SERVER_ERRORS"), BACK_OFF),
+        ("Retry-After, 429, 503, {} 5xx, walls", of("pace.rs", "SERVER_ERRORS")),
+        ("Between any {} requests to a group", FORM),
+        ("When more than {} hosts of one registrable domain were requested", of("view/groups.rs", "MANY")),
         ("if the {} in a row, or the {} and so on, is a 429 or 503", SLOWS, SLOWS * 2),
         ("up to {} longer by chance", ONE / within("pace.rs", r"jitter\.clamp\(0\.0, 1\.0\) / (\d)\.0")),
         ("pause the host for {} after the first in a row, for {} after the second", FIRST_FAILURE, BACK_OFF),
