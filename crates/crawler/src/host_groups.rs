@@ -18,9 +18,9 @@ pub enum GroupBy {
     /// Nothing: each host is by itself.
     #[default]
     Host,
-    /// Their registrable domain.
+    /// Their registrable domain, by the public suffix list.
     Domain,
-    /// Their IP address.
+    /// The IP address at which they are requested.
     Address,
 }
 

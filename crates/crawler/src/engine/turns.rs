@@ -164,7 +164,7 @@ pub(super) enum Turn {
 pub(super) struct Comes<'a> {
     pub(super) host: HostId,
     pub(super) name: &'a str,
-    /// Its own delay.
+    /// The delay of this host alone, whatever its group has.
     pub(super) delay: Duration,
 }
 

@@ -28,7 +28,7 @@ pub struct GroupSummary {
     pub hosts_known: u64,
     /// The first 20 of them.
     pub hosts: Vec<String>,
-    /// Requests to them.
+    /// Requests to all of its hosts.
     pub requests: u64,
 }
 

@@ -95,7 +95,7 @@ pub enum WishError {
     /// It asks for nothing.
     #[error("a wish asks for nothing: add hours, requests_per_day, bytes_per_day, delay or delays")]
     Nothing,
-    /// Its hours.
+    /// Its hours can't be read.
     #[error(transparent)]
     Hours(#[from] HoursError),
     /// Its zone isn't one.
@@ -137,9 +137,9 @@ pub struct Wish {
 /// What was counted of a host when a day of a zone began, as far as wishes limit its days there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayStart {
-    /// The zone's name.
+    /// The zone by its name in the IANA database.
     pub zone: String,
-    /// The day.
+    /// The calendar day there.
     pub day: Date,
     /// Requests to the host so far.
     pub requests: u64,
@@ -150,7 +150,7 @@ pub struct DayStart {
 /// What a host waits for by a wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WishedWait {
-    /// How long yet.
+    /// How long it waits from now on.
     pub length: Duration,
     /// What the wait is for.
     pub why: DelayReason,

@@ -16,18 +16,19 @@ fn to(address: &str, host: &str, second: f64) -> Decision {
     Decision { host: host.to_owned(), evidence: Evidence::default().with_request(made), ..entry }
 }
 
+/// The checks that these requests break, with this option in force.
+fn broken_under(option: &str, requests: &[(&str, &str, f64)]) -> Vec<&'static str> {
+    broken_by(|records| {
+        let words = format!("run 1; delay 1 s, adaptive 5, max-delay 30 s{option}");
+        records.decisions[0].evidence = words.into();
+        records.requests += requests.len() as u64;
+        records.decisions.extend(requests.iter().map(|(host, address, second)| to(address, host, *second)));
+    })
+}
+
 /// The checks that these requests break, with `--per-ip` in force and without it.
 fn broken_with(requests: &[(&str, &str, f64)]) -> [Vec<&'static str>; 2] {
-    [", per-ip", ""].map(|option| {
-        broken_by(|records| {
-            let words = format!("run 1; delay 1 s, adaptive 5, max-delay 30 s{option}");
-            records.decisions[0].evidence = words.into();
-            records.requests += requests.len() as u64;
-            records
-                .decisions
-                .extend(requests.iter().map(|(host, address, second)| to(address, host, *second)));
-        })
-    })
+    [", per-ip", ""].map(|option| broken_under(option, requests))
 }
 
 #[test]
@@ -53,26 +54,16 @@ fn simultaneous_requests_to_one_address_are_reported() {
 
 #[test]
 fn simultaneous_requests_to_one_group_are_reported() {
-    let broken_with = |option: &str, requests: &[(&str, &str, f64)]| {
-        broken_by(|records| {
-            let words = format!("run 1; delay 1 s, adaptive 5, max-delay 30 s{option}");
-            records.decisions[0].evidence = words.into();
-            records.requests += requests.len() as u64;
-            records
-                .decisions
-                .extend(requests.iter().map(|(host, address, second)| to(address, host, *second)));
-        })
-    };
     let (one, other) = (("b.uni.test", "1.2.3.4", 9.0), |second| ("c.uni.test", "1.2.3.5", second));
     for second in [9.05, 10.0] {
-        let by_domain = broken_with(", groups domain", &[one, other(second)]);
+        let by_domain = broken_under(", groups domain", &[one, other(second)]);
         assert_eq!(by_domain, ["shared_group"], "{second}");
         for option in [", groups address", ", groups host, lists 1", ", per-ip", ""] {
-            assert_eq!(broken_with(option, &[one, other(second)]), [""; 0], "{option}");
+            assert_eq!(broken_under(option, &[one, other(second)]), [""; 0], "{option}");
         }
     }
-    assert_eq!(broken_with(", groups domain", &[one, other(10.2)]), [""; 0]);
-    assert_eq!(broken_with(", groups domain", &[one, ("c.test", "1.2.3.4", 9.05)]), [""; 0]);
+    assert_eq!(broken_under(", groups domain", &[one, other(10.2)]), [""; 0]);
+    assert_eq!(broken_under(", groups domain", &[one, ("c.test", "1.2.3.4", 9.05)]), [""; 0]);
 }
 
 #[test]
